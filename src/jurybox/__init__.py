@@ -1,0 +1,76 @@
+"""jurybox: judges of summaries that you can trust.
+
+Importing this costs nothing: every name below is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from jurybox.api import Run, aevaluate, evaluate, export, plan, show
+    from jurybox.errors import (
+        DataError,
+        JudgeFailure,
+        JudgeRejection,
+        JudgeSpecError,
+        JuryboxError,
+        RubricError,
+        SetupError,
+        StoreError,
+    )
+    from jurybox.types import Estimate, Item, Judgment, Reply, Review, Rubric, Verdict
+
+_ROOMS = {
+    "jurybox.api": ("Run", "aevaluate", "evaluate", "export", "plan", "show"),
+    "jurybox.errors": (
+        "DataError",
+        "JudgeFailure",
+        "JudgeRejection",
+        "JudgeSpecError",
+        "JuryboxError",
+        "RubricError",
+        "SetupError",
+        "StoreError",
+    ),
+    "jurybox.types": ("Estimate", "Item", "Judgment", "Reply", "Review", "Rubric", "Verdict"),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "DataError",
+    "Estimate",
+    "Item",
+    "JudgeFailure",
+    "JudgeRejection",
+    "JudgeSpecError",
+    "Judgment",
+    "JuryboxError",
+    "Reply",
+    "Review",
+    "Rubric",
+    "RubricError",
+    "Run",
+    "SetupError",
+    "StoreError",
+    "Verdict",
+    "__version__",
+    "aevaluate",
+    "evaluate",
+    "export",
+    "plan",
+    "show",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'jurybox' has no attribute '{name}'")
+    return getattr(importlib.import_module(_ROOM_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,5 @@
+"""`python -m jurybox`."""
+
+from jurybox.cli import main
+
+main()

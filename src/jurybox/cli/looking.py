@@ -1,0 +1,106 @@
+"""`show` and `export`, and how results are printed and judged by an exit status."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jurybox.cli.options import JSON, pair
+
+if TYPE_CHECKING:
+    from jurybox.report import Summary
+
+GATE_FAILED = 1
+UNSCORED = 3
+
+FAIL_UNDER = click.option(
+    "--fail-under",
+    multiple=True,
+    type=pair,
+    metavar="RUBRIC=MEAN",
+    help="Exit with status 1 when a system's mean on the rubric is below. Repeatable.",
+)
+
+
+@click.command()
+@click.argument("run", metavar="RUN.db")
+@FAIL_UNDER
+@JSON
+@click.pass_context
+def show(ctx: click.Context, run: str, fail_under: tuple[tuple[str, str], ...], as_json: bool) -> None:
+    """Show a run: systems x rubrics with mean, interval, n and what went unscored."""
+    from jurybox import api
+
+    summary = api.show(run)
+    print_summary(summary, as_json)
+    ctx.exit(exit_status(summary, fail_under, strict=False))
+
+
+@click.command()
+@click.argument("run", metavar="RUN.db")
+@click.option("--to", required=True, metavar="FILE", help="A .parquet, .csv or .jsonl file.")
+@JSON
+def export(run: str, to: str, as_json: bool) -> None:
+    """Write every judgment of a run to a file, one row each."""
+    from jurybox import api
+
+    count = api.export(run, to)
+    if as_json:
+        print_json({"run": run, "to": to, "judgments": count})
+    else:
+        click.echo(f"{count:,} judgments written to {to}")
+
+
+def print_summary(summary: Summary, as_json: bool, hint: str = "") -> None:
+    from jurybox.report import summary_text
+
+    if as_json:
+        print_json(summary.as_dict())
+        return
+    click.echo(summary_text(summary, shutil.get_terminal_size((80, 24)).columns))
+    if hint:
+        click.echo(f"\n{hint}")
+
+
+def print_json(document: Any) -> None:
+    import orjson
+
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+
+
+def exit_status(summary: Summary, fail_under: tuple[tuple[str, str], ...], strict: bool) -> int:
+    """0, or 1 when a gate failed, or 3 when strict and something is unscored; says why on standard error."""
+    failed = [line for rubric, least in fail_under for line in _below(summary, rubric, _number(rubric, least))]
+    for line in failed:
+        click.echo(f"gate failed: {line}", err=True)
+    if failed:
+        return GATE_FAILED
+    if strict and summary.unscored:
+        click.echo(f"--strict: {summary.unscored:,} judgments ended unscored", err=True)
+        return UNSCORED
+    return 0
+
+
+def _number(rubric: str, least: str) -> float:
+    try:
+        return float(least)
+    except ValueError:
+        raise click.BadParameter(f"--fail-under {rubric}={least}: '{least}' is not a number") from None
+
+
+def _below(summary: Summary, rubric: str, least: float) -> list[str]:
+    from jurybox.errors import SetupError, unknown_name
+
+    main = summary.main
+    if rubric not in main.signatures:
+        raise SetupError("--fail-under: " + unknown_name("rubric", rubric, main.signatures))
+    found = []
+    for system, estimates in main.systems.items():
+        value = estimates[rubric].value if rubric in estimates else None
+        if value is None:
+            found.append(f"{rubric} of {system} has no score (at least {least:g} was asked for)")
+        elif value < least:
+            found.append(f"{rubric} of {system} is {value:.3f}, below {least:g}")
+    return found

@@ -1,0 +1,99 @@
+"""The order of things in a prompt.
+
+`classic` and `form`: task, criteria, scale, metric, material, steps, answer format.
+`shared`: what all calls about an item have in common first and byte-identical, the rubric last.
+`verbatim`: a prompt file's own text with its placeholders filled, and not a byte of ours.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jurybox.fields import canonical_name, field_text
+from jurybox.prompts import wording
+from jurybox.prompts.fences import NOT_AVAILABLE, fenced
+from jurybox.prompts.sheets import Sheet
+from jurybox.types import Item, Prompt, Rubric
+
+
+def render(sheet: Sheet, item: Item) -> Prompt:
+    """The prompt that asks one sheet about one item."""
+    if sheet.layout == "verbatim":
+        return _verbatim(sheet, item)
+    source = with_definition(item.source)
+    mark, material, summary = fenced(sheet.fields, source, item.summary)
+    notice = wording.DATA_NOTICE.format(mark=mark)
+    body = f"{notice}\n\n{material}\n{summary}" if material else f"{notice}\n\n{summary}"
+    schema = wording.schema(sheet.rubrics) if sheet.answer == "json" else None
+    before, after = _around(sheet)
+    user = f"{before}{body}{after}"
+    shared = len(before) + len(body) if sheet.layout == "shared" else 0
+    return Prompt(user, wording.SYSTEM, shared, schema)
+
+
+@cache
+def _around(sheet: Sheet) -> tuple[str, str]:
+    """What stands before and after the material; the same for every item."""
+    rubrics = sheet.rubrics
+    what = wording.what(rubrics)
+    answer = _section("Answer", wording.answer_format(rubrics, sheet.answer))
+    if sheet.layout == "shared":
+        task = wording.TASK_WITH_MATERIAL if sheet.fields else wording.TASK_SUMMARY_ALONE
+        return (
+            _section("Task", task.format(what="the metric named at the end")) + "\n\nMaterial\n\n",
+            "\n\n" + "\n\n".join((*_criteria(rubrics, what), *_steps(rubrics), answer)),
+        )
+    task = wording.TASK_WITH_MATERIAL if sheet.fields else wording.TASK_SUMMARY_ALONE
+    head = (_section("Task", task.format(what=what)), *_criteria(rubrics, what))
+    title = "Material" if sheet.fields else "Summary"
+    return "\n\n".join(head) + f"\n\n{title}\n\n", "\n\n" + "\n\n".join((*_steps(rubrics), answer))
+
+
+def _criteria(rubrics: Iterable[Rubric], what: str) -> Iterable[str]:
+    yield _section("Criteria", wording.CRITERIA.format(what=what))
+    for rubric in rubrics:
+        yield _section(f"Scale of {rubric.title}", wording.scale(rubric))
+        yield _section("Metric", wording.metric(rubric))
+
+
+def _steps(rubrics: tuple[Rubric, ...]) -> Iterable[str]:
+    for rubric in rubrics:
+        yield _section("Steps" if len(rubrics) == 1 else f"Steps for {rubric.title}", wording.steps(rubric))
+
+
+def _section(title: str, text: str) -> str:
+    return f"{title}\n\n{text}"
+
+
+def _verbatim(sheet: Sheet, item: Item) -> Prompt:
+    template = sheet.rubrics[0].template
+    assert template is not None, "a verbatim sheet is made from a prompt file"
+    source = with_definition(item.source)
+
+    def value(name: str) -> str:
+        field = canonical_name(name) or name
+        if field in ("summary", "id", "system"):
+            return str(getattr(item, field))
+        found = source.get(field, item.metadata.get(name))
+        return NOT_AVAILABLE if found is None else field_text(found)
+
+    return Prompt(template.fill(value), template.system)
+
+
+def with_definition(source: Any) -> Any:
+    """The source with the built-in definition of its perspective, where it names one and defines none."""
+    perspective = source.get("perspective")
+    if perspective is None or "perspective_definition" in source:
+        return source
+    definition = perspectives().get(str(perspective).strip().upper())
+    return source if definition is None else {**source, "perspective_definition": definition}
+
+
+@cache
+def perspectives() -> dict[str, str]:
+    """The five perspectives with their built-in definitions."""
+    return tomllib.loads(files("jurybox.prompts").joinpath("perspectives.toml").read_text("utf-8"))

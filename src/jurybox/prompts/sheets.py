@@ -1,0 +1,65 @@
+"""What is asked in one call: which rubrics together, in which layout, with which way to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from jurybox.errors import SetupError
+from jurybox.fields import FIELDS
+from jurybox.types import Answer, Layout, Rubric
+
+SheetLayout = Literal["classic", "shared", "form", "verbatim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The rubrics of one call. `fields` is the material shown, in reading order; empty for the summary alone."""
+
+    rubrics: tuple[Rubric, ...]
+    layout: SheetLayout
+    answer: Answer
+    fields: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The layout as signatures show it; the way to answer is named where it is not the layout's own."""
+        own = "form" if self.layout == "form" else "tag"
+        return self.layout if self.layout == "verbatim" or self.answer == own else f"{self.layout}/{self.answer}"
+
+
+def sheets(rubrics: Sequence[Rubric], layout: Layout | None = None, answer: Answer | None = None) -> tuple[Sheet, ...]:
+    """Group rubrics into calls.
+
+    A prompt file is one call. Rubrics in layout `form` share one call. Every other rubric has its own.
+    """
+    groups: dict[str, list[Rubric]] = {}
+    for rubric in rubrics:
+        groups.setdefault(_group(rubric, layout), []).append(rubric)
+    shared_fields = _fields([rubric for rubric in rubrics if rubric.template is None])
+    return tuple(_sheet(tuple(group), layout, answer, shared_fields) for group in groups.values())
+
+
+def _group(rubric: Rubric, layout: Layout | None) -> str:
+    if rubric.template is not None:
+        return f"template {rubric.digest}"
+    return "form" if (layout or rubric.layout) == "form" else f"rubric {rubric.name}"
+
+
+def _sheet(
+    group: tuple[Rubric, ...], layout: Layout | None, answer: Answer | None, shared_fields: tuple[str, ...]
+) -> Sheet:
+    first = group[0]
+    if first.template is not None:
+        return Sheet(group, "verbatim", first.answer or "tag", _fields(group))
+    chosen: Layout = layout or first.layout or "classic"
+    if answer == "tag" and chosen == "form":
+        raise SetupError("--answer tag gives one score a call, so it does not fit --layout form; use form or json")
+    way: Answer = answer or ("form" if chosen == "form" else "tag")
+    return Sheet(group, chosen, way, shared_fields if chosen == "shared" else _fields(group))
+
+
+def _fields(rubrics: Sequence[Rubric]) -> tuple[str, ...]:
+    wanted = {field for rubric in rubrics for field in rubric.inputs}
+    return tuple(field for field in FIELDS if field in wanted)

@@ -1,0 +1,11 @@
+"""One SQLite file a run: every item, call, attempt, verdict and rating. The only room that speaks SQL.
+
+`RunFile` is for writing a run, `RunReader` for everything that looks at one.
+"""
+
+from __future__ import annotations
+
+from jurybox.store.reader import RunReader, Tally
+from jurybox.store.runfile import Entry, RunFile, Series
+
+__all__ = ["Entry", "RunFile", "RunReader", "Series", "Tally"]

@@ -1,0 +1,94 @@
+"""Opening run files: WAL, synchronous=FULL, 16 KiB pages, mode 600, and one clear error for what is not a run file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from importlib.resources import files
+from pathlib import Path
+
+from jurybox.errors import StoreError
+
+APPLICATION_ID = 0x4A555259  # "JURY"
+FORMAT = 1
+PAGE_BYTES = 16 * 1024
+# WAL pages between checkpoints: 64 MiB, so that a checkpoint is rare beside the commits.
+CHECKPOINT_PAGES = 4096
+# The fields of a Reply as calls and attempts keep them, in the order of Reply's own.
+REPLY_COLUMNS = (
+    "text",
+    "reasoning",
+    "refusal",
+    "finish",
+    "model",
+    "tokens_in",
+    "tokens_out",
+    "tokens_cached",
+    "seconds",
+)
+
+
+def open_to_write(path: Path) -> sqlite3.Connection:
+    """Open a run file, or make it, readable by its owner alone."""
+    if path.is_dir():
+        raise StoreError(f"{path}: is a directory; --out takes the name of a file")
+    fresh = not path.exists() or path.stat().st_size == 0
+    if fresh:
+        _create(path)
+    else:
+        _refuse_foreign(path)
+    # Made in one thread, written from another, never by two at a time.
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    if fresh:
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    if fresh:
+        schema = files("jurybox.store").joinpath("schema.sql").read_text("utf-8")
+        connection.executescript(
+            f"BEGIN; {schema} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; COMMIT;"
+        )
+    _check_format(connection, path)
+    return connection
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise StoreError(f"{path}: there is no such run file; `jurybox run DATA --out {path}` makes one")
+    _refuse_foreign(path)
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        _check_format(connection, path)
+    except sqlite3.DatabaseError as exc:
+        raise StoreError(f"{path}: cannot be read as a run file: {exc}") from exc
+    return connection
+
+
+def _create(path: Path) -> None:
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError as exc:
+        raise StoreError(f"{path}: cannot be made: {exc.strerror}") from exc
+
+
+def _refuse_foreign(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(16)
+    except OSError as exc:
+        raise StoreError(f"{path}: cannot be read: {exc.strerror}") from exc
+    if head != b"SQLite format 3\0":
+        raise StoreError(f"{path}: is not a run file; nothing was written to it")
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.DatabaseError as exc:
+        raise StoreError(f"{path}: cannot be read as a run file: {exc}") from exc
+    if application != APPLICATION_ID:
+        raise StoreError(f"{path}: is an SQLite file, but not of jurybox; nothing was written to it")
+    if version != FORMAT:
+        raise StoreError(f"{path}: has run format {version}; this jurybox reads format {FORMAT}")

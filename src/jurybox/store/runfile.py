@@ -1,0 +1,270 @@
+"""Writing a run: items and judgments go in together, durable when `write` returns.
+
+Reading back is limited to what the runner must know while it writes: which calls were paid, which judgments are there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from jurybox.errors import StoreError
+from jurybox.store.connection import REPLY_COLUMNS, open_to_read, open_to_write
+from jurybox.store.lock import WriterLock
+from jurybox.types import Attempt, Item, Reply, Rubric, Status, Verdict
+
+_NO_REPLY = (None,) * len(REPLY_COLUMNS)
+_HOLES = ", ".join("?" * len(REPLY_COLUMNS))
+_UPSERT_CALL = (
+    f"INSERT INTO calls (key, prompt_digest, sample, attempts, error, {', '.join(REPLY_COLUMNS)}, cost, at) "
+    f"VALUES (?, ?, ?, ?, ?, {_HOLES}, ?, ?) "
+    "ON CONFLICT (key) DO UPDATE SET attempts = excluded.attempts, error = excluded.error, "
+    + ", ".join(f"{column} = excluded.{column}" for column in (*REPLY_COLUMNS, "cost", "at"))
+    + " RETURNING call"
+)
+_INSERT_ATTEMPT = f"INSERT INTO attempts VALUES (?, ?, ?, {_HOLES})"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One rubric under one judge, with everything that must not change within a run file."""
+
+    rubric: Rubric
+    judge: str
+    layout: str
+    temperature: float
+    samples: int
+    expected: int
+    version: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one call brought: its attempts, which of them decided, and a verdict for each series that it answered.
+
+    No attempts means that a call with the same key was answered before.
+    """
+
+    item: Item
+    sample: int
+    key: bytes
+    prompt_digest: bytes
+    attempts: Sequence[Attempt]
+    decisive: int
+    verdicts: Mapping[int, Verdict]
+    cost: float | None
+
+
+class RunFile:
+    """A run file that this process alone writes to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = WriterLock(path)
+        try:
+            self._connection = open_to_write(path)
+        except BaseException:
+            self._lock.release()
+            raise
+        # Looked up by the event loop while a thread of its own commits: WAL lets both go on at once.
+        self._committed = open_to_read(path)
+        self._recent_items: dict[tuple[str, str], int] = {}
+        self._resumed = self._connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is not None
+
+    @property
+    def resumed(self) -> bool:
+        """Whether the file held calls when it was opened."""
+        return self._resumed
+
+    def close(self) -> None:
+        self._committed.close()
+        self._connection.close()
+        self._lock.release()
+
+    def open_series(self, series: Series) -> int:
+        """The number of a series; an existing one must have been made under the same settings."""
+        row = self._connection.execute(
+            "SELECT series, label, layout, temperature, samples FROM series WHERE rubric = ? AND judge = ?",
+            (series.rubric.name, series.judge),
+        ).fetchone()
+        if row is None:
+            return self._insert_series(series)
+        number, label, layout, temperature, samples = row
+        for what, before, now in (
+            ("rubric", label, series.rubric.label),
+            ("layout", layout, series.layout),
+            ("temperature", temperature, series.temperature),
+        ):
+            if before != now:
+                raise StoreError(
+                    f"{self.path}: holds '{series.rubric.name}' by {series.judge} with {what} {before}, and now it is "
+                    f"{now}; one run file keeps one configuration: give another --out"
+                )
+        self._connection.execute(
+            "UPDATE series SET samples = ?, expected = MAX(expected, ?) WHERE series = ?",
+            (max(samples, series.samples), series.expected, number),
+        )
+        return int(number)
+
+    def _insert_series(self, series: Series) -> int:
+        rubric = {field.name: getattr(series.rubric, field.name) for field in fields(series.rubric)}
+        if series.rubric.template is not None:
+            rubric["template"] = asdict(series.rubric.template)
+        body = json.dumps({"rubric": rubric, "address": series.address}, ensure_ascii=False)
+        cursor = self._connection.execute(
+            "INSERT INTO series (rubric, judge, label, layout, temperature, samples, expected, version, body) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                series.rubric.name,
+                series.judge,
+                series.rubric.label,
+                series.layout,
+                series.temperature,
+                series.samples,
+                series.expected,
+                series.version,
+                body,
+            ),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def refuse_changed(self, item: Item) -> None:
+        """An item that was judged before must still be the same item."""
+        row = self._connection.execute(
+            "SELECT summary, digest FROM items JOIN sources USING (source) WHERE id = ? AND system = ?", item.key
+        ).fetchone()
+        if row is not None and row != (item.summary, _source(item)[0]):
+            raise StoreError(
+                f"{self.path}: item id '{item.id}', system '{item.system}' was judged with another text; one run file "
+                "keeps one version of an item: give another --out"
+            )
+
+    def find_reply(self, key: bytes) -> Reply | None:
+        """The reply to a call with this key, if it was ever answered."""
+        row = self._read(f"SELECT {', '.join(REPLY_COLUMNS)} FROM calls WHERE key = ? AND error IS NULL", (key,))
+        return None if row is None else Reply(*row)
+
+    def judged(self, series: int, item: Item, sample: int) -> Status | None:
+        """How a judgment ended, if it is there."""
+        row = self._read(
+            "SELECT status FROM judgments JOIN items USING (item) "
+            "WHERE series = ? AND id = ? AND system = ? AND sample = ?",
+            (series, *item.key, sample),
+        )
+        return None if row is None else row[0]
+
+    def _read(self, query: str, values: Sequence[Any]) -> Any:
+        return self._committed.execute(query, values).fetchone()
+
+    def write(self, entries: Iterable[Entry]) -> None:
+        """Write entries in one transaction; when this returns they survive a power cut."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for entry in entries:
+                self._write_entry(entry)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as exc:
+            self._recent_items.clear()
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise StoreError(f"{self.path}: cannot be written: {exc}; what was counted before is kept") from exc
+
+    def _write_entry(self, entry: Entry) -> None:
+        item = self._item_number(entry.item)
+        call = self._write_call(entry)
+        for series, verdict in entry.verdicts.items():
+            (judgment,) = self._connection.execute(
+                "INSERT INTO judgments (series, item, sample, call, score, status) VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (series, item, sample) DO UPDATE SET call = excluded.call, score = excluded.score, "
+                "status = excluded.status RETURNING judgment",
+                (series, item, entry.sample, call, verdict.score, verdict.status),
+            ).fetchone()
+            self._connection.execute("INSERT OR REPLACE INTO reasons VALUES (?, ?)", (judgment, verdict.reason))
+
+    def _write_call(self, entry: Entry) -> int:
+        if not entry.attempts:  # answered before, for this item or another
+            return int(self._connection.execute("SELECT call FROM calls WHERE key = ?", (entry.key,)).fetchone()[0])
+        if self._resumed:
+            self._keep_failed_tries(entry.key)
+        last = entry.attempts[entry.decisive]
+        (call,) = self._connection.execute(
+            _UPSERT_CALL,
+            (
+                entry.key,
+                entry.prompt_digest,
+                entry.sample,
+                len(entry.attempts),
+                last.error or None,
+                *_reply_values(last.reply),
+                entry.cost,
+                time.time(),
+            ),
+        ).fetchone()
+        for number, attempt in enumerate(entry.attempts, 1):
+            if attempt is not last:
+                self._connection.execute(
+                    _INSERT_ATTEMPT, (call, number, attempt.error or None, *_reply_values(attempt.reply))
+                )
+        return int(call)
+
+    def _keep_failed_tries(self, key: bytes) -> None:
+        """A call that failed in an earlier start is asked again: its error joins the attempts before it is replaced."""
+        self._connection.execute(
+            f"INSERT INTO attempts SELECT call, 0, error, {', '.join(REPLY_COLUMNS)} FROM calls "
+            "WHERE key = ? AND error IS NOT NULL",
+            (key,),
+        )
+
+    def _item_number(self, item: Item) -> int:
+        """The item's row, made when it is new. Calls come grouped by item, so a short memory saves most look-ups."""
+        known = self._recent_items.get(item.key)
+        if known is not None:
+            return known
+        row = self._connection.execute("SELECT item FROM items WHERE id = ? AND system = ?", item.key).fetchone()
+        number = int(row[0]) if row else self._insert_item(item)
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)",
+            [(number, rubric, rater, score) for rubric, given in item.human.items() for rater, score in given.items()],
+        )
+        if len(self._recent_items) > 1000:
+            self._recent_items.clear()
+        self._recent_items[item.key] = number
+        return number
+
+    def _insert_item(self, item: Item) -> int:
+        digest, body = _source(item)
+        row = self._connection.execute("SELECT source FROM sources WHERE digest = ?", (digest,)).fetchone()
+        if row is None:
+            row = (
+                self._connection.execute(
+                    "INSERT INTO sources (digest, body) VALUES (?, ?)", (digest, body.decode())
+                ).lastrowid,
+            )
+        metadata = orjson.dumps(item.metadata, default=str).decode()
+        return int(
+            self._connection.execute(
+                "INSERT INTO items (id, system, summary, source, metadata) VALUES (?, ?, ?, ?, ?)",
+                (item.id, item.system, item.summary, row[0], metadata),
+            ).lastrowid
+            or 0
+        )
+
+
+def _source(item: Item) -> tuple[bytes, bytes]:
+    """The source's digest and its JSON."""
+    body = orjson.dumps(item.source)
+    return hashlib.blake2b(body, digest_size=16).digest(), body
+
+
+def _reply_values(reply: Reply | None) -> tuple[Any, ...]:
+    return _NO_REPLY if reply is None else tuple(getattr(reply, column) for column in REPLY_COLUMNS)

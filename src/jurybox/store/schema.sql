@@ -1,0 +1,72 @@
+-- One run. A (rubric, judge) pair is a series: it has one configuration in a run file, so its figures have one signature.
+-- Narrow rows are counted (judgments), wide ones are read one at a time (calls, reasons): a million judgments tally in a second.
+
+CREATE TABLE series (
+    series INTEGER PRIMARY KEY,
+    rubric TEXT NOT NULL,
+    judge TEXT NOT NULL,
+    label TEXT NOT NULL,           -- rubric@version:digest
+    layout TEXT NOT NULL,
+    temperature REAL NOT NULL,
+    samples INTEGER NOT NULL,
+    expected INTEGER NOT NULL,     -- judgments that the run set out for
+    version TEXT NOT NULL,         -- of jurybox
+    body TEXT NOT NULL,            -- the rubric itself and the judge's address, as JSON
+    UNIQUE (rubric, judge)
+);
+
+CREATE TABLE sources (source INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, body TEXT NOT NULL);
+
+CREATE TABLE items (
+    item INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    system TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    source INTEGER NOT NULL REFERENCES sources,
+    metadata TEXT NOT NULL,
+    UNIQUE (id, system)
+);
+
+CREATE TABLE ratings (
+    item INTEGER NOT NULL REFERENCES items,
+    rubric TEXT NOT NULL,
+    rater TEXT NOT NULL,
+    score REAL NOT NULL,
+    PRIMARY KEY (item, rubric, rater)
+) WITHOUT ROWID;
+
+CREATE TABLE calls (
+    call INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE,      -- hash of model, parameters, prompt, sample
+    prompt_digest BLOB NOT NULL,
+    sample INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    error TEXT,                    -- why there is no reply
+    text TEXT, reasoning TEXT, refusal TEXT, finish TEXT, model TEXT,
+    tokens_in INTEGER, tokens_out INTEGER, tokens_cached INTEGER,
+    seconds REAL, cost REAL, at REAL NOT NULL
+);
+
+CREATE TABLE attempts (            -- what came before the last try of a call, if anything did
+    call INTEGER NOT NULL REFERENCES calls,
+    attempt INTEGER NOT NULL,
+    error TEXT,
+    text TEXT, reasoning TEXT, refusal TEXT, finish TEXT, model TEXT,
+    tokens_in INTEGER, tokens_out INTEGER, tokens_cached INTEGER,
+    seconds REAL
+);
+CREATE INDEX attempts_of_call ON attempts (call);
+
+CREATE TABLE judgments (
+    judgment INTEGER PRIMARY KEY,
+    series INTEGER NOT NULL REFERENCES series,
+    item INTEGER NOT NULL REFERENCES items,
+    sample INTEGER NOT NULL,
+    call INTEGER NOT NULL REFERENCES calls,
+    score REAL,
+    status TEXT NOT NULL,
+    UNIQUE (series, item, sample),
+    CHECK ((status = 'scored') = (score IS NOT NULL))
+);
+
+CREATE TABLE reasons (judgment INTEGER PRIMARY KEY, reason TEXT NOT NULL);
