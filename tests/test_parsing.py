@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurybox.parsing import objects, read
@@ -171,6 +171,7 @@ TEXTS = st.one_of(st.text(), st.lists(FRAGMENTS, max_size=40).map("".join))
 FINISHES = st.sampled_from(["stop", "length", "max_tokens", "content_filter", ""])
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(
     text=TEXTS,
     finish=FINISHES,
@@ -216,6 +217,7 @@ QUOTATIONS = st.sampled_from(["> {}", 'Review 3 says "{}" there.', "A review: �
 FORM = "\n".join(f"Reasoning for {rubric.title}: fine.\nScore for {rubric.title}: 2" for rubric in HEALTH)
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(review=REVIEWS, quotation=QUOTATIONS, first=st.booleans(), score=st.sampled_from(SCALE))
 def test_a_quoted_review_cannot_change_a_labelled_answer(review: str, quotation: str, first: bool, score: int) -> None:
     quoted = quotation.format(review.replace("`", ""))
@@ -226,11 +228,13 @@ def test_a_quoted_review_cannot_change_a_labelled_answer(review: str, quotation:
     assert {verdict.score for verdict in read(Reply(form), HEALTH, "form").values()} == {2}
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(review=REVIEWS, quotation=QUOTATIONS)
 def test_a_quoted_review_alone_is_never_a_score(review: str, quotation: str) -> None:
     assert read(Reply(quotation.format(review)), ONE, "tag")["faithfulness"].score is None
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(
     score=st.sampled_from(SCALE),
     reasoning=st.text(alphabet=st.characters(exclude_characters="<[>\"'`“”‘’«»「」„")),

@@ -40,6 +40,11 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
 
+    @property
+    def complete(self) -> bool:
+        """Whether the invocation that gave this run made all its judgments."""
+        return self.tally is None or self.tally.done == self.tally.total
+
     def show(self) -> Summary:
         return show(self.path)
 

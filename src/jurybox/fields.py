@@ -6,9 +6,11 @@ to a judge or filled into a prompt file from here (`field_text`); nothing else k
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from jurybox.types import Review
@@ -28,9 +30,11 @@ class Field:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError
-    return str(value)
+    if not isinstance(value, str):
+        _number(value)
+    text = str(value)
+    text.encode()  # half a surrogate pair is no text: it can be neither sent nor stored
+    return text
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -61,20 +65,27 @@ def _reviews(value: Any) -> tuple[Review, ...]:
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError
-    return float(value)
+    number = float(value)
+    if not math.isfinite(number):  # how data frames write a cell that is not there
+        raise ValueError
+    return number
 
 
 def _specifications(value: Any) -> tuple[Specification, ...]:
     """Flatten a mapping, or groups of {key, values}, to pairs; a group's name becomes a prefix."""
     if isinstance(value, str):
-        return (("", value),)
+        return (("", _text(value)),)
     if isinstance(value, Mapping):
         pairs: list[Specification] = []
         for key, inner in value.items():
+            if inner is None:  # Parquet gives every row the keys of all rows
+                continue
             if isinstance(inner, Mapping | list | tuple):
-                pairs += [(f"{key} / {name}" if name else str(key), text) for name, text in _specifications(inner)]
+                pairs += [
+                    (_text(f"{key} / {name}" if name else str(key)), text) for name, text in _specifications(inner)
+                ]
             else:
-                pairs.append((str(key), _text(inner)))
+                pairs.append((_text(str(key)), _text(inner)))
         return tuple(pairs)
     if isinstance(value, list | tuple):
         return tuple(pair for entry in value for pair in _specification_entry(entry))
@@ -86,10 +97,12 @@ def _specification_entry(entry: Any) -> tuple[Specification, ...]:
         if isinstance(entry, list | tuple) and len(entry) == 2:
             return ((_text(entry[0]), _text(entry[1])),)
         return (("", _text(entry)),)
-    if "key" in entry and "values" in entry:
+    if "key" in entry and entry.get("values") is not None:
         return _specifications({entry["key"]: entry["values"]})
-    if "key" in entry and "value" in entry:
-        value = entry["value"]
+    if "key" in entry and ("value" in entry or "values" in entry):
+        value = entry.get("value")
+        if value is None:
+            return ()
         if isinstance(value, list | tuple):
             value = ", ".join(_text(part) for part in value)
         return ((_text(entry["key"]), _text(value)),)
@@ -163,6 +176,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s\-_]+")
 
 
+@lru_cache(4096)
 def canonical_name(column: str) -> str | None:
     """The field that a column or placeholder of this spelling stands for, or None.
 
@@ -176,13 +190,22 @@ def entries(value: Any) -> list[str] | str:
     if isinstance(value, str):
         return value
     if isinstance(value, int | float):
-        return f"{value:g}"
+        return _number_text(value)
+    if isinstance(value, Mapping):
+        return [f"{key}: {inner}" for key, inner in value.items()]
+    if not isinstance(value, list | tuple):
+        return str(value)
     return [_entry_text(entry) for entry in value]
+
+
+def _number_text(value: float) -> str:
+    """A number in full: `:g` would show 1234567 as 1.23457e+06. Whole numbers lose their `.0`."""
+    return str(int(value)) if not isinstance(value, bool) and float(value).is_integer() else str(value)
 
 
 def _entry_text(entry: Any) -> str:
     if isinstance(entry, Review):
-        return entry.text if entry.rating is None else f"(rating {entry.rating:g}) {entry.text}"
+        return entry.text if entry.rating is None else f"(rating {_number_text(entry.rating)}) {entry.text}"
     if isinstance(entry, tuple):
         return f"{entry[0]}: {entry[1]}" if entry[0] else str(entry[1])
     return str(entry)

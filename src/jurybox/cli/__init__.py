@@ -10,13 +10,10 @@ import sys
 import click
 
 from jurybox import __version__
-from jurybox.cli.judging import demo, plan, run
+from jurybox.cli.judging import INTERRUPTED, WRONG_USE, demo, plan, run
 from jurybox.cli.looking import export, show
 from jurybox.cli.rubrics import rubrics
 from jurybox.errors import JuryboxError
-
-WRONG_USE = 2
-INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

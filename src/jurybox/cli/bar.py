@@ -29,7 +29,8 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._line(f"jurybox: {progress_text(self._tally, time.monotonic() - self._started)}")
+        if self._tally.total:  # nothing to tell of a run that was refused
+            self._line(f"jurybox: {progress_text(self._tally, time.monotonic() - self._started)}")
 
     def update(self, tally: Tally) -> None:
         self._tally = tally

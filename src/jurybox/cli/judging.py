@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from jurybox.cli.looking import FAIL_UNDER, exit_status, print_json, print_summary
 from jurybox.cli.options import JSON, job_arguments, job_options
 
-if TYPE_CHECKING:
-    from jurybox.api import Run
-
+WRONG_USE = 2
 INTERRUPTED = 130
 
 
@@ -37,53 +32,23 @@ def run(
 
 def _judge(as_json: bool, fail_under: tuple[tuple[str, str], ...], strict: bool, **arguments: Any) -> int:
     from jurybox import api
+    from jurybox.cli.session import run_until_stopped
     from jurybox.errors import JudgeRejection
 
     out = arguments["out"] or api.default_out(arguments["data"])
     try:
-        finished, interrupted = asyncio.run(_run_until_stopped({**arguments, "out": out}))
+        finished = run_until_stopped({**arguments, "out": out})
     except JudgeRejection as exc:
         click.echo(f"jurybox: {exc}\nStopped. What was judged is kept in {out}; the same command goes on.", err=True)
-        return 2
-    if interrupted:
-        tally = finished.tally
-        assert tally is not None, "a run of this process has a tally"
-        click.echo(
-            f"Interrupted: {tally.done:,} of {tally.total:,} judgments are kept in {out}. Go on with the same command.",
-            err=True,
-        )
+        return WRONG_USE
+    if finished is None or not finished.complete:
+        click.echo(f"Interrupted. What was judged is kept in {out}. Go on with the same command.", err=True)
         return INTERRUPTED
     summary = finished.show()
     print_summary(
         summary, as_json, hint=f"Kept in {out}. Next: jurybox show {out} | jurybox export {out} --to FILE.csv"
     )
     return exit_status(summary, fail_under, strict)
-
-
-async def _run_until_stopped(arguments: dict[str, Any]) -> tuple[Run, bool]:
-    """Run; the first Ctrl-C lets calls under way end, the second does not wait."""
-    from jurybox import api
-    from jurybox.cli.bar import make_bar
-
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    working = asyncio.current_task()
-    assert working is not None, "a coroutine runs in a task"
-
-    def interrupt() -> None:
-        if stop.is_set():
-            working.cancel()
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupt)
-    with make_bar(sys.stderr) as bar:
-        finished = await api.aevaluate(progress=bar, stop=stop, **arguments)
-    return finished, stop.is_set() and not _complete(finished)
-
-
-def _complete(finished: Run) -> bool:
-    return finished.tally is not None and finished.tally.done == finished.tally.total
 
 
 @click.command()

@@ -6,9 +6,11 @@ million items need no more memory than a few.
 
 from __future__ import annotations
 
+import reprlib
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +55,7 @@ class Dataset:
         self._records: list[Record | Item] = []
         if data == "-":
             self._spool = _spooled(sys.stdin.buffer)
+            weakref.finalize(self, self._spool.close)
         elif isinstance(data, str | Path):
             self._path = Path(data)
         else:
@@ -66,10 +69,10 @@ class Dataset:
         count = 0
         for line, record in self._raw():
             for item in self._items(line, record):
+                yield line, item
+                count += 1
                 if count == self._limit:
                     return
-                count += 1
-                yield line, item
 
     def check(self, rubrics: Iterable[Rubric], observe: Callable[[Item], None] | None = None) -> Census:
         """Walk everything once and refuse what could not be judged: nothing has been paid yet.
@@ -108,16 +111,18 @@ class Dataset:
 
     def _items(self, line: int, record: Record | Item) -> Iterator[Item]:
         if isinstance(record, Item):
+            self._filled(line, record.summary, "summary")
             yield self._with_ratings(record)
             return
+        if not isinstance(record, Mapping):
+            raise DataError(self.name, line, f"should be a mapping or an Item, but is {_shown(record)}")
         known, metadata = self._sorted_columns(line, record)
         source = self._source(line, known)
         identity = self._identity(line, known)
         summaries = self._summaries(line, known)
-        human = known.get("human")
+        human = self._by_system(line, known, summaries)
         for system, summary in summaries.items():
-            by_system = human if "summaries" not in known else (human or {}).get(system)
-            item = Item(identity, system, summary, source, self._human(line, by_system), metadata)
+            item = Item(identity, system, summary, source, self._human(line, human.get(system)), metadata)
             yield self._with_ratings(item)
 
     def _sorted_columns(self, line: int, record: Record) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -135,6 +140,8 @@ class Dataset:
             name = canonical_name(column)
             if name is None or name in self._columns:
                 metadata[column] = value
+            elif value is None:
+                continue
             elif name in origin and column != name:
                 if origin[name] != name:
                     raise DataError(
@@ -143,7 +150,7 @@ class Dataset:
                         f"columns '{origin[name]}' and '{column}' both mean '{name}'; choose with --map {name}=COLUMN",
                     )
                 metadata[column] = value
-            elif value is not None:
+            else:
                 if name in origin:
                     metadata[origin[name]] = known[name]
                 known[name], origin[name] = value, column
@@ -156,11 +163,11 @@ class Dataset:
                 continue
             try:
                 value = field.normalise(known[name])
-            except (ValueError, KeyError, TypeError) as exc:
+            except (ValueError, KeyError, TypeError, RecursionError) as exc:
                 raise DataError(
                     self.name, line, f"should be {field.allowed}, but is {_shown(known[name])}", field=name
                 ) from exc
-            if value not in ("", ()):
+            if value != () and not (isinstance(value, str) and not value.strip()):
                 source[name] = value
         return source
 
@@ -168,7 +175,7 @@ class Dataset:
         value = known.get("id", line)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             raise DataError(self.name, line, f"should be text or a whole number, but is {_shown(value)}", field="id")
-        return str(value)
+        return self._encodable(line, str(value), "id")
 
     def _summaries(self, line: int, known: Mapping[str, Any]) -> dict[str, str]:
         if "summaries" in known and "summary" in known:
@@ -189,12 +196,44 @@ class Dataset:
 
     def _filled(self, line: int, value: Any, field: str) -> str:
         if value is None or value == "":
-            raise DataError(self.name, line, "is missing or empty; every item needs it", field=field)
+            mapped = f" (--map {field}={self._columns[field]})" if field in self._columns else ""
+            raise DataError(self.name, line, f"is missing or empty{mapped}; every item needs it", field=field)
         if not isinstance(value, str):
             raise DataError(self.name, line, f"should be text, but is {_shown(value)}", field=field)
         if not value.strip():
             raise DataError(self.name, line, "is blank; every item needs it", field=field)
+        return self._encodable(line, value, field)
+
+    def _encodable(self, line: int, value: str, field: str) -> str:
+        try:
+            value.encode()
+        except UnicodeEncodeError as exc:
+            raise DataError(self.name, line, f"is no Unicode text: {_shown(value)}", field=field) from exc
         return value
+
+    def _by_system(self, line: int, known: Mapping[str, Any], summaries: Mapping[str, str]) -> Mapping[str, Any]:
+        """Human ratings as written, system by system: beside `summaries` they must say whose they are."""
+        human = known.get("human")
+        if "summaries" not in known:
+            return dict.fromkeys(summaries, human)
+        by_system = {} if human is None else human
+        if not isinstance(by_system, Mapping):
+            raise DataError(
+                self.name,
+                line,
+                f"should be {{system: {{rubric: [scores]}}}} beside 'summaries', but is {_shown(human)}",
+                field="human",
+            )
+        strangers = [name for name, given in by_system.items() if given is not None and name not in summaries]
+        if strangers:
+            raise DataError(
+                self.name,
+                line,
+                f"names '{strangers[0]}', which has no summary here; beside 'summaries' it should be "
+                "{system: {rubric: [scores]}}",
+                field="human",
+            )
+        return by_system
 
     def _human(self, line: int, value: Any) -> dict[str, dict[str, float]]:
         if value is None:
@@ -263,5 +302,5 @@ def _spooled(stream: IO[bytes]) -> IO[bytes]:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = reprlib.repr(value)  # bounded in depth and length, as a value of a foreign file need not be
     return text if len(text) <= 60 else text[:57] + "…"

@@ -48,12 +48,12 @@ def read_ratings(path: Path) -> Ratings:
     """A long file of human ratings, whole: people rate thousands of items, not millions."""
     ratings: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
     for line, record in read_records(path):
-        missing = [column for column in COLUMNS if column not in record and column != "rater"]
+        missing = [column for column in COLUMNS if record.get(column) is None and column != "rater"]
         if missing:
             raise DataError(
                 str(path), line, f"is missing; a ratings file has the columns {', '.join(COLUMNS)}", field=missing[0]
             )
-        rubric, rater = str(record["rubric"]), str(record.get("rater", "1"))
+        rubric, rater = str(record["rubric"]), str("1" if record.get("rater") is None else record["rater"])
         try:
             score = _score(rubric, record["score"])
         except ValueError as exc:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import csv
 import io
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -26,7 +27,7 @@ _FOREIGN_BOMS = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
     b"\x1f\x8b": "gzip",
-    b"PK": "a zip or Excel file",
+    b"PK\x03": "a zip or Excel file",
 }
 
 
@@ -47,6 +48,8 @@ def read_records(path: Path) -> Iterator[tuple[int, Record]]:
 def _checked_suffix(path: Path) -> str:
     if path.is_dir():
         raise DataError(str(path), None, "is a directory; give one file (JSONL, CSV or Parquet)")
+    if path.exists() and not path.is_file():
+        raise DataError(str(path), None, "cannot be read twice; give a file, or - to read JSONL from standard input")
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise DataError(str(path), None, f"unknown kind of file '{suffix}'; known endings: {', '.join(FORMATS)}")
@@ -94,13 +97,19 @@ def _bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def _why_not_json(text: bytes, exc: orjson.JSONDecodeError) -> str:
-    try:
-        decoded = text.decode("utf-8")
-    except UnicodeDecodeError as bad:
-        return f"is not UTF-8 (byte 0x{text[bad.start]:02x} at position {bad.start + 1}); save the file as UTF-8"
-    if decoded.strip() in ("[", "{"):
+    if why := _why_not_utf8(text):
+        return why
+    if text.strip() in (b"[", b"{"):
         return "is not one JSON object a line; this looks like one indented JSON document: write it as JSON Lines"
     return f"is not JSON: {exc.msg} at position {exc.colno}"
+
+
+def _why_not_utf8(text: bytes) -> str:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as bad:
+        return f"is not UTF-8 (byte 0x{text[bad.start]:02x} at position {bad.start + 1}); save the file as UTF-8"
+    return ""
 
 
 def _json_kind(value: Any) -> str:
@@ -109,24 +118,24 @@ def _json_kind(value: Any) -> str:
 
 def _read_csv(file: IO[bytes], name: str, delimiter: str) -> Iterator[tuple[int, Record]]:
     csv.field_size_limit(MAX_LINE_BYTES)
-    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    rows = csv.reader(text, delimiter=delimiter, strict=True)
     header: list[str] | None = None
     line = 1
-    try:
-        for row in rows:
-            if header is None:
-                header = _checked_header(row, name)
-            elif row:
-                yield line, _csv_record(header, row, name, line)
-            line = rows.line_num + 1
-    except csv.Error as exc:
-        raise DataError(name, line, f"is not CSV: {exc}") from exc
-    except UnicodeDecodeError as exc:
-        bad = exc.object[exc.start]
-        raise DataError(
-            name, line, f"is not UTF-8 (byte 0x{bad:02x}, here or soon after); save the file as UTF-8"
-        ) from exc
+    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        rows = csv.reader(text, delimiter=delimiter, strict=True)
+        try:
+            for row in rows:
+                if header is None:
+                    header = _checked_header(row, name)
+                elif row:
+                    yield line, _csv_record(header, row, name, line)
+                line = rows.line_num + 1
+        except csv.Error as exc:
+            raise DataError(name, line, f"is not CSV: {exc}") from exc
+        except UnicodeDecodeError as exc:
+            # The reader decodes ahead of the rows that it gives: look for the line itself.
+            file.seek(0)
+            number, why = next((at, why) for at, bytes_ in enumerate(file, 1) if (why := _why_not_utf8(bytes_)))
+            raise DataError(name, number, why) from exc
 
 
 def _checked_header(row: list[str], name: str) -> list[str]:
@@ -151,8 +160,11 @@ def _cell(cell: str) -> Any:
     except orjson.JSONDecodeError:
         pass
     try:
-        return ast.literal_eval(cell)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        with warnings.catch_warnings(action="ignore"):  # prose in brackets, such as "[5in]", is no warning to anyone
+            value = ast.literal_eval(cell)
+        # Only what JSON can say: a set, or half a surrogate pair, stays the text that it was.
+        return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return cell
 
 

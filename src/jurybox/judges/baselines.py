@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from jurybox.errors import JudgeSpecError, unknown_name
 from jurybox.fields import entries
 from jurybox.judges.base import Judge, Settings
-from jurybox.types import SCALE, Item, Question, Reply, Rubric, Verdict
+from jurybox.types import SCALE, Item, Question, Reply, Review, Rubric, Verdict
 
 # Words at which `length` is half way up the scale. Any positive number ranks the same.
 HALF_WAY_WORDS = 60
@@ -111,6 +111,8 @@ def _texts(item: Item, field: str) -> list[str]:
     value = item.source.get(field)
     if value is None:
         return []
+    if field == "reviews":  # the words alone: what we write around a rating is not the source's
+        return [review.text if isinstance(review, Review) else str(review) for review in value]
     shown = entries(value)
     return [shown] if isinstance(shown, str) else shown
 

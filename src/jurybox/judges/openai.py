@@ -7,12 +7,13 @@ One request a call over one aiohttp session. Every foreign exception and every o
 from __future__ import annotations
 
 import asyncio
+import base64
 import email.utils
 import os
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import aiohttp
 import orjson
@@ -30,9 +31,9 @@ _MESSAGE_CHARACTERS = 500
 def make(spec: str, model: str, settings: Settings) -> Judge:
     base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
     key = os.environ.get("OPENAI_API_KEY", "").strip()
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise JudgeSpecError(f"--base-url {base_url}: should be an address such as http://127.0.0.1:8000/v1")
+    parts = _checked_address(base_url)
+    if not key.isprintable():
+        raise JudgeSpecError("OPENAI_API_KEY holds a line break or another character that no key has")
     if not key and base_url == DEFAULT_BASE_URL:
         raise JudgeSpecError(
             f"--judge {spec}: OPENAI_API_KEY is not set; set it, or name your own server with --base-url"
@@ -40,16 +41,30 @@ def make(spec: str, model: str, settings: Settings) -> Judge:
     if settings.price is not None:
         price: Price | None = Price(settings.price[0], settings.price[0], settings.price[1])
     else:
-        price = price_of("openai", parts.hostname, model)
-    return OpenAIJudge(spec, model, base_url, key, price)
+        price = price_of("openai", parts.hostname or "", model)
+    return OpenAIJudge(spec, model, parts, key, price)
+
+
+def _checked_address(base_url: str) -> SplitResult:
+    try:
+        parts = urlsplit(base_url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts
+    except ValueError:  # a port that is no number, half a bracket
+        pass
+    shown = base_url.partition("?")[0].rpartition("@")[2]  # never a password
+    raise JudgeSpecError(f"--base-url {shown}: should be an address such as http://127.0.0.1:8000/v1")
 
 
 class OpenAIJudge(Judge):
-    def __init__(self, spec: str, model: str, base_url: str, key: str, price: Price | None) -> None:
+    def __init__(self, spec: str, model: str, base: SplitResult, key: str, price: Price | None) -> None:
         self.spec, self.model = spec, model
-        self.address = _without_secrets(base_url)
-        self._url = base_url.rstrip("/") + "/chat/completions"
-        self._key, self._price = key, price
+        host = base.netloc.rpartition("@")[2]
+        self.address = urlunsplit((base.scheme, host, base.path, "", ""))
+        path = base.path.rstrip("/") + "/chat/completions"
+        self._url = urlunsplit((base.scheme, host, path, base.query, ""))
+        self._authorization, self._secrets = _authorization(base, key)
+        self._price = price
         self._session: aiohttp.ClientSession | None = None
 
     async def ask(self, question: Question) -> Reply:
@@ -64,8 +79,8 @@ class OpenAIJudge(Judge):
             return self._reply(answer, seconds)
         said, code = _server_message(answer)
         if code == "content_filter":
-            return Reply("", refusal=said, finish=code, model=self.model, seconds=seconds)
-        raise self._http_error(status, code, f"{self.address} answered {status}: {self._hidden(said)}", headers)
+            return Reply("", refusal=self._shown(said), finish=code, model=self.model, seconds=seconds)
+        raise self._http_error(status, code, f"{self.address} answered {status}: {self._shown(said)}", headers)
 
     def cost(self, reply: Reply) -> float | None:
         return None if self._price is None else self._price.of(reply)
@@ -96,16 +111,16 @@ class OpenAIJudge(Judge):
             async with self._session.post(self._url, data=body, allow_redirects=False) as response:
                 return response.status, response.headers, await response.read()
         except aiohttp.ClientConnectorCertificateError as exc:
-            raise JudgeRejection(f"{self.address}: its certificate is not valid: {self._hidden(str(exc))}") from exc
-        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as exc:
+            raise JudgeRejection(f"{self.address}: its certificate is not valid: {self._shown(str(exc))}") from exc
+        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError) as exc:
             raise JudgeRejection(f"{self.address}: is not an address that can be asked") from exc
         except (aiohttp.ClientError, asyncio.IncompleteReadError, OSError) as exc:
-            raise JudgeFailure(f"{self.address}: {_what_broke(exc)}", retry=True) from exc
+            raise JudgeFailure(f"{self.address}: {self._shown(_what_broke(exc))}", retry=True) from exc
 
     def _open(self) -> aiohttp.ClientSession:
         headers = {"Content-Type": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
+        if self._authorization:
+            headers["Authorization"] = self._authorization
         # The runner bounds what is in flight and how long it may take; a second bound here would only hide there.
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
@@ -142,11 +157,24 @@ class OpenAIJudge(Judge):
         except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as exc:
             said, _ = _server_message(body)
             raise JudgeFailure(
-                f"{self.address}: its answer is not a chat completion: {self._hidden(said)}", retry=True
+                f"{self.address}: its answer is not a chat completion: {self._shown(said)}", retry=True
             ) from exc
 
-    def _hidden(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
+    def _shown(self, text: str) -> str:
+        """A server's words, without the secrets we sent it, and not endless."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text[:_MESSAGE_CHARACTERS]
+
+
+def _authorization(base: SplitResult, key: str) -> tuple[str, tuple[str, ...]]:
+    """The header to send and the secrets in it. A name and password in the address were given for this very server,
+    so they come before the key that happens to be in the environment."""
+    if base.username is None:
+        return (f"Bearer {key}", (key,)) if key else ("", ())
+    name, password = unquote(base.username), unquote(base.password or "")
+    encoded = base64.b64encode(f"{name}:{password}".encode()).decode()
+    return f"Basic {encoded}", tuple(secret for secret in (encoded, password, base.password) if secret)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -174,9 +202,8 @@ def _server_message(body: bytes) -> tuple[str, str]:
     if isinstance(error, str):
         return error, ""
     if isinstance(error, dict) and error.get("message"):
-        return str(error["message"])[:_MESSAGE_CHARACTERS], str(error.get("code") or "")
-    text = body.decode("utf-8", "replace").strip()
-    return text[:_MESSAGE_CHARACTERS] or "an empty answer", ""
+        return str(error["message"]), str(error.get("code") or "")
+    return body.decode("utf-8", "replace").strip() or "an empty answer", ""
 
 
 def _content(content: Any) -> str:
@@ -189,22 +216,17 @@ def _content(content: Any) -> str:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A count as servers give it; None for what is none, or is too large for the store."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
 
 
 def _what_broke(exc: BaseException) -> str:
     if isinstance(exc, aiohttp.ClientConnectorError):
-        return f"no connection ({exc.os_error.strerror or exc.os_error})"
+        number = exc.os_error.errno  # asyncio's own words for it name the call, not what went wrong
+        return f"no connection ({os.strerror(number) if number and number > 0 else exc.os_error.strerror or exc})"
     if isinstance(exc, aiohttp.ServerDisconnectedError | ConnectionResetError):
         return "the connection was closed before an answer came"
     return f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
-
-
-def _without_secrets(url: str) -> str:
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
 def _has_proxy() -> bool:

@@ -1,22 +1,20 @@
 """Fences around judged text that the text cannot forge.
 
-Every fence carries a mark taken from the hash of the source. A mark that occurs anywhere in the judged text is
-replaced by the next hash, so no text can contain the mark that fences it. Within a list, every line of an entry
+Every fence carries a mark taken from a checksum of the source. A mark that occurs anywhere in the judged text is
+replaced by the next one, so no text can contain the mark that fences it. Within a list, every line of an entry
 after its first is indented, so no entry can pose as two. The mark depends on the source alone: all summaries of
 one source, and all rubrics, share their prefix.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jurybox.fields import entries
 
 NOT_AVAILABLE = "not available"
-_LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def fenced(fields: Sequence[str], source: Mapping[str, Any], summary: str) -> tuple[str, str, str]:
@@ -35,9 +33,12 @@ def _fence(field: str, mark: str, text: str) -> str:
 
 def _mark(material: Sequence[str], summary: str) -> str:
     text = "\n".join(material)
-    hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4)
-    while (mark := hashed.hexdigest()[:6]) in text or mark in summary:
-        hashed.update(b"again")
+    # Nothing rests on the mark being hard to guess, only on the test that it is not there; so the head is enough.
+    checksum = zlib.crc32(text[:1000].encode("utf-8", "surrogatepass"))
+    judged = f"{text}\n{summary}".lower()  # 1271CF would look like 1271cf to a judge
+    # Counting on reaches every mark there is; hashing on could go round in a circle that somebody chose.
+    while (mark := f"{checksum:08x}") in judged:
+        checksum = (checksum + 1) % 2**32
     return mark
 
 
@@ -51,4 +52,5 @@ def _shown(value: Any) -> str | None:
 
 
 def _one_entry(text: str) -> str:
-    return _LINE_BREAK.sub("\n   ", text)
+    """`splitlines` knows every character that a model might take for a line break."""
+    return "\n   ".join(text.splitlines())

@@ -39,25 +39,22 @@ def render(sheet: Sheet, item: Item) -> Prompt:
 def _around(sheet: Sheet) -> tuple[str, str]:
     """What stands before and after the material; the same for every item."""
     rubrics = sheet.rubrics
-    what = wording.what(rubrics)
+    task, title = (wording.TASK_WITH_MATERIAL, "Material") if sheet.fields else (wording.TASK_SUMMARY_ALONE, "Summary")
     answer = _section("Answer", wording.answer_format(rubrics, sheet.answer))
     if sheet.layout == "shared":
-        task = wording.TASK_WITH_MATERIAL if sheet.fields else wording.TASK_SUMMARY_ALONE
         return (
-            _section("Task", task.format(what="the metric named at the end")) + "\n\nMaterial\n\n",
-            "\n\n" + "\n\n".join((*_criteria(rubrics, what), *_steps(rubrics), answer)),
+            _section("Task", task.format(what=wording.METRIC_TO_COME)) + f"\n\n{title}\n\n",
+            "\n\n" + "\n\n".join((*_criteria(sheet), *_steps(rubrics), answer)),
         )
-    task = wording.TASK_WITH_MATERIAL if sheet.fields else wording.TASK_SUMMARY_ALONE
-    head = (_section("Task", task.format(what=what)), *_criteria(rubrics, what))
-    title = "Material" if sheet.fields else "Summary"
+    head = (_section("Task", task.format(what=wording.what(rubrics))), *_criteria(sheet))
     return "\n\n".join(head) + f"\n\n{title}\n\n", "\n\n" + "\n\n".join((*_steps(rubrics), answer))
 
 
-def _criteria(rubrics: Iterable[Rubric], what: str) -> Iterable[str]:
-    yield _section("Criteria", wording.CRITERIA.format(what=what))
-    for rubric in rubrics:
-        yield _section(f"Scale of {rubric.title}", wording.scale(rubric))
-        yield _section("Metric", wording.metric(rubric))
+def _criteria(sheet: Sheet) -> Iterable[str]:
+    yield _section("Criteria", wording.criteria(sheet.rubrics))
+    for rubric in sheet.rubrics:
+        yield _section(f"Scale of {rubric.title} ({rubric.target} is best)", wording.scale(rubric))
+        yield _section("Metric", wording.metric(rubric, beside_material=bool(sheet.fields)))
 
 
 def _steps(rubrics: tuple[Rubric, ...]) -> Iterable[str]:

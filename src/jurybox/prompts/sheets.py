@@ -43,7 +43,8 @@ def sheets(rubrics: Sequence[Rubric], layout: Layout | None = None, answer: Answ
 
 def _group(rubric: Rubric, layout: Layout | None) -> str:
     if rubric.template is not None:
-        return f"template {rubric.digest}"
+        # A form asks for all its scores at once; a file of one score that is given two names is two calls.
+        return f"template {rubric.digest}" if rubric.answer == "form" else f"rubric {rubric.name}"
     return "form" if (layout or rubric.layout) == "form" else f"rubric {rubric.name}"
 
 

@@ -1,7 +1,11 @@
-"""Plain text for a terminal or a log: a run's table and a plan's. Fits 80 columns; returns text, prints nothing."""
+"""Plain text for a terminal or a log: a run's table and a plan's. Returns text, prints nothing.
+
+Fits 80 columns, but for signatures: each is one word, to be copied whole.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 from jurybox.report.summary import JudgeSummary, Summary
@@ -9,15 +13,18 @@ from jurybox.runner import Plan
 from jurybox.types import Estimate
 
 _GAP = "  "
+# A system's name beyond this goes on in the next line of the head.
+NAME_WIDTH = 24
 
 
 def summary_text(summary: Summary, width: int = 80) -> str:
     """One table a judge, what was lost, and the signatures."""
     parts = [_judge_text(judge, width) for judge in summary.judges]
     if summary.missing:
-        parts.append(
+        told = (
             f"Unfinished: {summary.missing:,} judgments are still to be made; the same `jurybox run` command goes on."
         )
+        parts.append(textwrap.fill(told, width))
     return "\n\n".join(parts)
 
 
@@ -28,12 +35,12 @@ def _judge_text(judge: JudgeSummary, width: int) -> str:
     label_width = max(len(name) for name in rubrics)
     columns = {system: _column(system, rubrics, estimates) for system, estimates in judge.systems.items()}
     tables = [
-        _grid([_labels(rubrics), *(columns[system] for system in systems)])
+        _grid(_levelled([_labels(rubrics), *(columns[system] for system in systems)]))
         for systems in _folded(columns, width - label_width)
     ]
     head = f"Judge {judge.judge}\nmean score 1-5 (5 is best), 95 % interval over items, n scored"
     signatures = "\n".join(f"{_GAP}{signature}" for signature in judge.signatures.values())
-    return "\n\n".join((head, *tables, f"{_losses(judge)}\nSignatures:\n{signatures}"))
+    return "\n\n".join((head, *tables, f"{_losses(judge, width)}\nSignatures:\n{signatures}"))
 
 
 def _labels(rubrics: Sequence[str]) -> list[str]:
@@ -41,8 +48,8 @@ def _labels(rubrics: Sequence[str]) -> list[str]:
 
 
 def _column(system: str, rubrics: Sequence[str], estimates: Mapping[str, Estimate]) -> list[str]:
-    """A system's column: two lines a rubric, the mean with its n, and the interval."""
-    lines = [system]
+    """A system's column: its name, then two lines a rubric, the mean with its n, and the interval."""
+    lines = textwrap.wrap(system, NAME_WIDTH)
     for rubric in rubrics:
         estimate = estimates.get(rubric)
         lines += ["-", ""] if estimate is None else [_mean(estimate), _interval(estimate)]
@@ -73,6 +80,12 @@ def _folded(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]
     return groups
 
 
+def _levelled(columns: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Columns of one height: shorter names stand at the bottom of the head."""
+    height = max(map(len, columns))
+    return [[""] * (height - len(column)) + list(column) for column in columns]
+
+
 def _grid(columns: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in columns]
     rows = zip(*columns, strict=True)
@@ -81,12 +94,16 @@ def _grid(columns: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _losses(judge: JudgeSummary) -> str:
+def _losses(judge: JudgeSummary, width: int) -> str:
     lost = {
         rubric: ", ".join(f"{count:,} {status}" for status, count in counts.items() if status != "scored")
         for rubric, counts in judge.statuses.items()
     }
-    told = [f"{_GAP}{rubric}: {what}" for rubric, what in lost.items() if what]
+    told = [
+        textwrap.fill(f"{rubric}: {what}", width, initial_indent=_GAP, subsequent_indent=_GAP * 2)
+        for rubric, what in lost.items()
+        if what
+    ]
     return "Unscored: none" if not told else "Unscored (shown as -k beside n):\n" + "\n".join(told)
 
 

@@ -17,20 +17,20 @@ from jurybox.types import Rubric
 
 __all__ = ["builtin", "load", "load_file", "packs", "read_prompt_file", "read_toml"]
 
-# The order in which a pack is judged and shown.
+# The order in which a pack is judged and shown; the two that belong to both packs stand where it suits both.
 _ORDER = (
     "aspect_coverage",
     "faithfulness",
     "sentiment_consistency",
-    "fluency",
-    "coherence",
-    "relevance",
-    "specificity",
     "extraneous_information",
     "contradiction",
     "perspective_misalignment",
     "redundancy",
     "omission",
+    "fluency",
+    "coherence",
+    "relevance",
+    "specificity",
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import warnings
 from pathlib import PurePath
 
 from jurybox.errors import RubricError
@@ -19,12 +20,13 @@ from jurybox.types import Answer, Rubric
 
 TEMPLATE_SUFFIX = "_prompt_template"
 SYSTEM_LITERALS = ("system_msg", "system_message", "system_prompt")
-FORM_LINE = re.compile(r"^[^\S\n]*[-*\d.]*[^\S\n]*\**Score for ([^:*\n]+?)\s*:", re.MULTILINE | re.IGNORECASE)
+TEMPLATE_LINE = re.compile(rf"^\w+{TEMPLATE_SUFFIX}\s*=", re.MULTILINE)
+FORM_LINE = re.compile(r"^[^\S\n]*[-*\d.]*[^\S\n]*\**Score for ([^:*\n]+?)\s*\**\s*:", re.MULTILINE | re.IGNORECASE)
 
 
 def read_prompt_file(text: str, name: str) -> tuple[Rubric, ...]:
     """The rubrics that a prompt file asks for: one a template, or one a `Score for X:` line of its form."""
-    literals = _string_literals(text)
+    literals = _string_literals(text, name)
     if literals is None:
         return _rubrics(PurePath(name).stem, Template(text, style=style_of(text)), name)
     system = next((literals[key] for key in SYSTEM_LITERALS if key in literals), "")
@@ -38,25 +40,58 @@ def read_prompt_file(text: str, name: str) -> tuple[Rubric, ...]:
     )
 
 
-def _string_literals(text: str) -> dict[str, str] | None:
-    """The file's assignments of string literals, or None when it is not a file of such assignments."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+def _string_literals(text: str, name: str) -> dict[str, str] | None:
+    """The file's assignments of string literals, or None when it is not a Python-style file."""
+    body = _statements(text.removeprefix("\ufeff"), name)
     literals: dict[str, str] = {}
+    code: list[int] = []
     for statement in body:
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-            return None
-        target = statement.targets[0]
-        try:
-            value = ast.literal_eval(statement.value)
-        except ValueError:
-            return None
-        if not isinstance(target, ast.Name) or not isinstance(value, str):
-            return None
-        literals[target.id] = value
-    return literals or None
+        target, value = _assigned(statement)
+        if target and isinstance(value, str):
+            literals[target] = value
+        elif value is None or target.endswith(TEMPLATE_SUFFIX):
+            code.append(statement.lineno)
+    if code and any(_assigns_template(statement) for statement in body):
+        raise RubricError(
+            f"{name}, line {code[0]}: is code, and a prompt file is never executed; expected nothing but "
+            f"string literals: NAME{TEMPLATE_SUFFIX} = '''…'''"
+        )
+    return literals if literals and not code else None
+
+
+def _statements(text: str, name: str) -> list[ast.stmt]:
+    """The file as Python's grammar sees it; nothing when it is plain text."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape in somebody's prompt is not our news
+            return ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
+        if TEMPLATE_LINE.search(text):
+            where = f", line {exc.lineno}" if isinstance(exc, SyntaxError) else ""
+            raise RubricError(f"{name}{where}: assigns a template that Python cannot read: {exc.args[0]}") from exc
+        return []
+
+
+def _assigned(statement: ast.stmt) -> tuple[str, object]:
+    """The name and the literal that a statement assigns; no name for a docstring, no value for code."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=expression):
+            pass
+        case ast.Expr(value=expression):
+            name = ""
+        case _:
+            return "", None
+    try:
+        return name, ast.literal_eval(expression)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return "", None
+
+
+def _assigns_template(statement: ast.stmt) -> bool:
+    return any(
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id.endswith(TEMPLATE_SUFFIX)
+        for node in ast.walk(statement)
+    )
 
 
 def _template(text: str, system: str) -> Template:
@@ -70,6 +105,10 @@ def _rubrics(own_name: str, template: Template, file: str) -> tuple[Rubric, ...]
     if "summary" not in fields:
         raise RubricError(
             f"{file}: has no placeholder for the summary; expected {{summary}} or another spelling of it in braces"
+        )
+    if any("\ud800" <= character <= "\udfff" for part in _parts(template) for character in part):
+        raise RubricError(
+            f"{file}: holds half a character (an escape from \\ud800 to \\udfff); write the character itself"
         )
     titles = tuple(dict.fromkeys(match.strip() for match in FORM_LINE.findall(template.text)))
     answer: Answer = "form" if titles else "tag"
@@ -90,8 +129,11 @@ def _rubrics(own_name: str, template: Template, file: str) -> tuple[Rubric, ...]
 
 
 def _digest(template: Template) -> str:
-    parts = (template.system, *template.includes.values(), template.text)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return hashlib.sha256("\0".join(_parts(template)).encode()).hexdigest()
+
+
+def _parts(template: Template) -> tuple[str, ...]:
+    return (template.system, *template.includes.values(), template.text)
 
 
 def slug(title: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from jurybox.errors import RubricError, unknown_name
 from jurybox.fields import FIELDS
@@ -17,7 +17,7 @@ _INPUTS = ("summary", *FIELDS)
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
 
 
 class _Inputs(_Strict):
@@ -30,7 +30,7 @@ class _RubricFile(_Strict):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     title: Text | None = None
     version: Annotated[int, Field(ge=1)]
-    pack: Text | list[Text] = []
+    pack: list[Text] = []
     question: Text
     definition: Text
     scale: dict[Literal["1", "2", "3", "4", "5"], Text]
@@ -40,11 +40,16 @@ class _RubricFile(_Strict):
     citation: Text | None = None
     layout: Layout | None = None
 
+    @field_validator("pack", mode="before")
+    @classmethod
+    def _one_pack(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
 
 def read_toml(text: str, name: str) -> Rubric:
     """One rubric from the text of a TOML file; `name` is what errors call the file."""
     try:
-        parsed = _RubricFile.model_validate(tomllib.loads(text))
+        parsed = _RubricFile.model_validate(tomllib.loads(text.removeprefix("\ufeff")))
     except tomllib.TOMLDecodeError as exc:
         raise RubricError(f"{name}: is not TOML: {exc}") from exc
     except ValidationError as exc:
@@ -66,7 +71,7 @@ def _frozen(parsed: _RubricFile, text: str) -> Rubric:
         name=parsed.name,
         title=parsed.title or parsed.name.replace("_", " ").title(),
         version=parsed.version,
-        packs=(parsed.pack,) if isinstance(parsed.pack, str) else tuple(parsed.pack),
+        packs=tuple(parsed.pack),
         question=parsed.question,
         definition=parsed.definition,
         scale=tuple(parsed.scale[_step(step)] for step in SCALE),
@@ -90,9 +95,10 @@ def _plainly(exc: ValidationError) -> str:
     """pydantic's findings as one sentence each, with the key's path."""
     found = []
     for error in exc.errors(include_url=False):
-        where = ".".join(str(part) for part in error["loc"] if part != "[key]")
+        where, key = ".".join(str(part) for part in error["loc"] if part != "[key]"), str(error["loc"][-1])
         if error["type"] == "extra_forbidden":
-            found.append(unknown_name("key", where, _RubricFile.model_fields))
+            known = _Inputs.model_fields if error["loc"][0] == "inputs" else _RubricFile.model_fields
+            found.append(("inputs: " if known is _Inputs.model_fields else "") + unknown_name("key", key, known))
         elif error["type"] == "missing":
             found.append(f"key '{where}' is missing")
         else:

@@ -85,6 +85,7 @@ def call_key(judge: Judge, question: Question, prompt_digest: str) -> bytes:
         repr(sampling.seed),
         prompt_digest,
         repr(question.sample),
+        *(question.item.key if judge.computed else ()),  # it reads the item, not the prompt
     )
     return hashlib.sha256("\0".join(parts).encode()).digest()
 
@@ -166,8 +167,7 @@ class _Run:
             stopped.cancel()
             for worker in workers:
                 worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
-            finished.cancel()
+            await asyncio.gather(finished, *workers, return_exceptions=True)
 
     async def close(self) -> None:
         await self._writer.close()
@@ -195,7 +195,8 @@ class _Run:
         finally:
             del self._under_way[call.key]
             mine.set_result(None)
-        self._stop_when_gone(outcome)
+        if not call.judge.computed:  # a baseline's success says nothing about a server
+            self._stop_when_gone(outcome)
 
     def _count_kept(self, call: Call) -> bool:
         """Count a call's judgments if an earlier start left them all in the store."""

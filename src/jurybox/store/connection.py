@@ -36,7 +36,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     if fresh:
         _create(path)
     else:
-        _refuse_foreign(path)
+        open_to_read(path).close()  # a foreign file is refused before anything could be written to it
     # Made in one thread, written from another, never by two at a time.
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     if fresh:

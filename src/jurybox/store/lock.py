@@ -42,5 +42,8 @@ class WriterLock:
             return False
 
     def release(self) -> None:
-        self._path.unlink(missing_ok=True)
-        os.close(self._descriptor)
+        """Let go; a second time does nothing."""
+        if self._descriptor >= 0:
+            self._path.unlink(missing_ok=True)
+            os.close(self._descriptor)
+            self._descriptor = -1

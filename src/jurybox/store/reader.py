@@ -60,7 +60,7 @@ class RunReader:
         """One row a rubric, judge and system; squares are taken from the middle of the scale to keep their digits."""
         query = """
             SELECT rubric, judge, system, COUNT(*), COUNT(mean), TOTAL(mean), TOTAL((mean - 3) * (mean - 3))
-            FROM (SELECT series, item, AVG(score) AS mean FROM judgments GROUP BY series, item)
+            FROM (SELECT item, series, AVG(score) AS mean FROM judgments GROUP BY item, series)
             JOIN items USING (item) JOIN series USING (series)
             GROUP BY series, system ORDER BY series, MIN(item)
         """
@@ -96,20 +96,20 @@ class RunReader:
         """Every judgment with its reply, item by item, streamed."""
         signatures = self.signatures()
         query = f"""
-            SELECT id, system, rubric, judge, j.sample, status, score, reason, prompt_digest, cost, error,
+            SELECT id, system, rubric, judge, j.sample, status, score, reasons, prompt_digest, cost, error,
                    {", ".join(REPLY_COLUMNS)}
             FROM judgments j JOIN items USING (item) JOIN series USING (series) JOIN calls USING (call)
-            JOIN reasons USING (judgment) ORDER BY judgment
+            ORDER BY j.item, j.series, j.sample
         """
         for row in self._rows(query):
-            id_, system, rubric, judge, sample, status, score, reason, digest, cost, error, *reply = row
+            id_, system, rubric, judge, sample, status, score, reasons, digest, cost, error, *reply = row
             yield Judgment(
                 id_,
                 system,
                 rubric,
                 judge,
                 sample,
-                Verdict(status, score, reason),
+                Verdict(status, score, json.loads(reasons).get(rubric, "")),
                 digest.hex(),
                 Reply(*reply) if error is None else None,
                 cost,

@@ -1,4 +1,4 @@
-"""Writing a run: items and judgments go in together, durable when `write` returns.
+"""Writing a run: items and judgments go in together, durable when `commit` returns.
 
 Reading back is limited to what the runner must know while it writes: which calls were paid, which judgments are there.
 """
@@ -9,7 +9,8 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,10 @@ from jurybox.types import Attempt, Item, Reply, Rubric, Status, Verdict
 _NO_REPLY = (None,) * len(REPLY_COLUMNS)
 _HOLES = ", ".join("?" * len(REPLY_COLUMNS))
 _UPSERT_CALL = (
-    f"INSERT INTO calls (key, prompt_digest, sample, attempts, error, {', '.join(REPLY_COLUMNS)}, cost, at) "
-    f"VALUES (?, ?, ?, ?, ?, {_HOLES}, ?, ?) "
+    f"INSERT INTO calls (key, prompt_digest, sample, attempts, error, {', '.join(REPLY_COLUMNS)}, cost, at, reasons) "
+    f"VALUES (?, ?, ?, ?, ?, {_HOLES}, ?, ?, ?) "
     "ON CONFLICT (key) DO UPDATE SET attempts = excluded.attempts, error = excluded.error, "
-    + ", ".join(f"{column} = excluded.{column}" for column in (*REPLY_COLUMNS, "cost", "at"))
+    + ", ".join(f"{column} = excluded.{column}" for column in (*REPLY_COLUMNS, "cost", "at", "reasons"))
     + " RETURNING call"
 )
 _INSERT_ATTEMPT = f"INSERT INTO attempts VALUES (?, ?, ?, {_HOLES})"
@@ -79,6 +80,7 @@ class RunFile:
         # Looked up by the event loop while a thread of its own commits: WAL lets both go on at once.
         self._committed = open_to_read(path)
         self._recent_items: dict[tuple[str, str], int] = {}
+        self._rubrics: dict[int, str] = {}
         self._resumed = self._connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is not None
 
     @property
@@ -100,6 +102,7 @@ class RunFile:
         if row is None:
             return self._insert_series(series)
         number, label, layout, temperature, samples = row
+        self._rubrics[number] = series.rubric.name
         for what, before, now in (
             ("rubric", label, series.rubric.label),
             ("layout", layout, series.layout),
@@ -136,7 +139,9 @@ class RunFile:
                 body,
             ),
         )
-        return int(cursor.lastrowid or 0)
+        number = int(cursor.lastrowid or 0)
+        self._rubrics[number] = series.rubric.name
+        return number
 
     def refuse_changed(self, item: Item) -> None:
         """An item that was judged before must still be the same item."""
@@ -167,12 +172,22 @@ class RunFile:
         return self._committed.execute(query, values).fetchone()
 
     def write(self, entries: Iterable[Entry]) -> None:
-        """Write entries in one transaction; when this returns they survive a power cut."""
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
+        """Write entries into the open transaction, without making them durable yet."""
+        with self._translated():
+            if not self._connection.in_transaction:
+                self._connection.execute("BEGIN IMMEDIATE")
             for entry in entries:
                 self._write_entry(entry)
+
+    def commit(self) -> None:
+        """When this returns, everything written survives a power cut. May be called from another thread."""
+        with self._translated():
             self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.Error as exc:
             self._recent_items.clear()
             if self._connection.in_transaction:
@@ -182,20 +197,18 @@ class RunFile:
     def _write_entry(self, entry: Entry) -> None:
         item = self._item_number(entry.item)
         call = self._write_call(entry)
-        for series, verdict in entry.verdicts.items():
-            (judgment,) = self._connection.execute(
-                "INSERT INTO judgments (series, item, sample, call, score, status) VALUES (?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT (series, item, sample) DO UPDATE SET call = excluded.call, score = excluded.score, "
-                "status = excluded.status RETURNING judgment",
-                (series, item, entry.sample, call, verdict.score, verdict.status),
-            ).fetchone()
-            self._connection.execute("INSERT OR REPLACE INTO reasons VALUES (?, ?)", (judgment, verdict.reason))
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO judgments VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (item, series, entry.sample, call, verdict.score, verdict.status)
+                for series, verdict in entry.verdicts.items()
+            ],
+        )
 
     def _write_call(self, entry: Entry) -> int:
         if not entry.attempts:  # answered before, for this item or another
             return int(self._connection.execute("SELECT call FROM calls WHERE key = ?", (entry.key,)).fetchone()[0])
-        if self._resumed:
-            self._keep_failed_tries(entry.key)
+        self._keep_failed_tries(entry.key)
         last = entry.attempts[entry.decisive]
         (call,) = self._connection.execute(
             _UPSERT_CALL,
@@ -208,6 +221,9 @@ class RunFile:
                 *_reply_values(last.reply),
                 entry.cost,
                 time.time(),
+                orjson.dumps(
+                    {self._rubrics[series]: verdict.reason for series, verdict in entry.verdicts.items()}
+                ).decode(),
             ),
         ).fetchone()
         for number, attempt in enumerate(entry.attempts, 1):
@@ -218,7 +234,7 @@ class RunFile:
         return int(call)
 
     def _keep_failed_tries(self, key: bytes) -> None:
-        """A call that failed in an earlier start is asked again: its error joins the attempts before it is replaced."""
+        """A call that failed before, in an earlier start or for another item: its error joins the attempts."""
         self._connection.execute(
             f"INSERT INTO attempts SELECT call, 0, error, {', '.join(REPLY_COLUMNS)} FROM calls "
             "WHERE key = ? AND error IS NOT NULL",
@@ -245,25 +261,26 @@ class RunFile:
         digest, body = _source(item)
         row = self._connection.execute("SELECT source FROM sources WHERE digest = ?", (digest,)).fetchone()
         if row is None:
-            row = (
-                self._connection.execute(
-                    "INSERT INTO sources (digest, body) VALUES (?, ?)", (digest, body.decode())
-                ).lastrowid,
-            )
-        metadata = orjson.dumps(item.metadata, default=str).decode()
-        return int(
-            self._connection.execute(
-                "INSERT INTO items (id, system, summary, source, metadata) VALUES (?, ?, ?, ?, ?)",
-                (item.id, item.system, item.summary, row[0], metadata),
-            ).lastrowid
-            or 0
+            query = "INSERT INTO sources (digest, body) VALUES (?, ?)"
+            row = (self._connection.execute(query, (digest, body.decode())).lastrowid,)
+        cursor = self._connection.execute(
+            "INSERT INTO items (id, system, summary, source, metadata) VALUES (?, ?, ?, ?, ?)",
+            (item.id, item.system, item.summary, row[0], _metadata(item)),
         )
+        return int(cursor.lastrowid or 0)
 
 
-def _source(item: Item) -> tuple[bytes, bytes]:
-    """The source's digest and its JSON."""
+def _source(item: Item) -> tuple[int, bytes]:
+    """The source's digest, as a number that SQLite can hold, and its JSON."""
     body = orjson.dumps(item.source)
-    return hashlib.blake2b(body, digest_size=16).digest(), body
+    return int.from_bytes(hashlib.blake2b(body, digest_size=8).digest()) >> 1, body
+
+
+def _metadata(item: Item) -> str:
+    try:
+        return orjson.dumps(item.metadata, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # nested deeper than orjson goes
+        return json.dumps(item.metadata, default=str)
 
 
 def _reply_values(reply: Reply | None) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 -- One run. A (rubric, judge) pair is a series: it has one configuration in a run file, so its figures have one signature.
--- Narrow rows are counted (judgments), wide ones are read one at a time (calls, reasons): a million judgments tally in a second.
+-- Narrow rows are counted (judgments), wide ones are read one at a time (calls). Every tree costs a commit its pages, so
+-- there are few: a judgment's key is its place, a call keeps its verdicts' reasons.
 
 CREATE TABLE series (
     series INTEGER PRIMARY KEY,
@@ -15,7 +16,7 @@ CREATE TABLE series (
     UNIQUE (rubric, judge)
 );
 
-CREATE TABLE sources (source INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, body TEXT NOT NULL);
+CREATE TABLE sources (source INTEGER PRIMARY KEY, digest INTEGER NOT NULL UNIQUE, body TEXT NOT NULL);
 
 CREATE TABLE items (
     item INTEGER PRIMARY KEY,
@@ -44,7 +45,8 @@ CREATE TABLE calls (
     error TEXT,                    -- why there is no reply
     text TEXT, reasoning TEXT, refusal TEXT, finish TEXT, model TEXT,
     tokens_in INTEGER, tokens_out INTEGER, tokens_cached INTEGER,
-    seconds REAL, cost REAL, at REAL NOT NULL
+    seconds REAL, cost REAL, at REAL NOT NULL,
+    reasons TEXT NOT NULL          -- of the verdicts, by rubric, as JSON
 );
 
 CREATE TABLE attempts (            -- what came before the last try of a call, if anything did
@@ -58,15 +60,12 @@ CREATE TABLE attempts (            -- what came before the last try of a call, i
 CREATE INDEX attempts_of_call ON attempts (call);
 
 CREATE TABLE judgments (
-    judgment INTEGER PRIMARY KEY,
-    series INTEGER NOT NULL REFERENCES series,
     item INTEGER NOT NULL REFERENCES items,
+    series INTEGER NOT NULL REFERENCES series,
     sample INTEGER NOT NULL,
     call INTEGER NOT NULL REFERENCES calls,
     score REAL,
     status TEXT NOT NULL,
-    UNIQUE (series, item, sample),
+    PRIMARY KEY (item, series, sample),
     CHECK ((status = 'scored') = (score IS NOT NULL))
-);
-
-CREATE TABLE reasons (judgment INTEGER PRIMARY KEY, reason TEXT NOT NULL);
+) WITHOUT ROWID;

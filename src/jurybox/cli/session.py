@@ -1,0 +1,36 @@
+"""A run in the foreground: progress on standard error, Ctrl-C and SIGTERM that stop it cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from typing import Any
+
+from jurybox import api
+from jurybox.cli.bar import make_bar
+
+
+def run_until_stopped(arguments: dict[str, Any]) -> api.Run | None:
+    """The run, finished or interrupted; None when a second Ctrl-C did not let it end."""
+    try:
+        return asyncio.run(_run(arguments))
+    except asyncio.CancelledError:
+        return None
+
+
+async def _run(arguments: dict[str, Any]) -> api.Run:
+    """The first signal lets calls under way end, the second does not wait."""
+    stop = asyncio.Event()
+    working = asyncio.current_task()
+    assert working is not None, "a coroutine runs in a task"
+
+    def interrupt() -> None:
+        if stop.is_set():
+            working.cancel()
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, interrupt)
+    with make_bar(sys.stderr) as bar:
+        return await api.aevaluate(progress=bar, stop=stop, **arguments)

@@ -1,0 +1,170 @@
+"""A table shows every mean with its n and its losses, and fits a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jurybox.report import JudgeSummary, Summary, plan_text, summary_text
+from jurybox.rubrics import packs
+from jurybox.runner import Plan
+from jurybox.runner.plan import JudgePlan
+from jurybox.stats import mean_of_scores
+from jurybox.types import STATUSES, Estimate, Signature, Status
+
+RUBRICS = [rubric.name for rubric in packs()["product-opinion"]]
+LONG_NAME = "meta-llama/Llama-3.1-405B-Instruct-Turbo-with-a-prompt-of-our-own-{}"
+SOME = mean_of_scores(1234, 1234 * 3.5, 1234 * 0.5, 1)
+NONE = mean_of_scores(0, 0, 0, 9)
+
+
+def summary(systems: Mapping[str, Estimate], missing: int = 0, lost: Mapping[Status, int] | None = None) -> Summary:
+    signatures = {
+        name: Signature(f"{name}@1:3f2a9c", "classic", "openai/m", 1, 0.2, "mean", "0.1.0") for name in RUBRICS
+    }
+    judge = JudgeSummary(
+        "openai/m",
+        signatures,
+        {system: dict.fromkeys(RUBRICS, estimate) for system, estimate in systems.items()},
+        {name: {"scored": 5, **(lost or {})} for name in RUBRICS},
+    )
+    return Summary("run.db", (judge,), missing, {})
+
+
+def table_lines(text: str) -> list[str]:
+    """All but the signatures, each of which is one word to be copied whole."""
+    return [line for line in text.splitlines() if not line.strip().startswith("jurybox|")]
+
+
+@pytest.mark.parametrize("count", [1, 4, 13])
+@pytest.mark.parametrize("name", ["s{}", "gpt-4o-mini-{}", LONG_NAME])
+def test_the_table_fits_80_columns_and_leaves_nobody_out(count: int, name: str) -> None:
+    names = [name.format(number) for number in range(count)]
+    text = summary_text(summary(dict.fromkeys(names, SOME), missing=12_345, lost=dict.fromkeys(STATUSES[1:], 99_999)))
+    lines = table_lines(text)
+    assert max(map(len, lines)) <= 80
+    assert text.count("3.50 n=1,234 -1") == count * len(RUBRICS)
+    letters = re.sub(r"\s", "", text)
+    assert all(name in letters for name in names) or name == LONG_NAME
+
+
+def test_a_long_name_goes_on_below_and_keeps_its_end() -> None:
+    """Names of models differ at their ends, so none is cut off."""
+    lines = summary_text(summary({LONG_NAME.format(1): SOME})).splitlines()
+    head = lines[3 : next(number for number, line in enumerate(lines) if line.startswith(RUBRICS[0]))]
+    assert "".join(line.strip() for line in head) == LONG_NAME.format(1)
+
+
+def test_short_names_stand_on_the_line_above_their_figures() -> None:
+    lines = summary_text(summary({LONG_NAME.format(1): SOME, "b": SOME})).splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith(RUBRICS[0]))
+    assert lines[first - 1].endswith(" b")
+
+
+def test_every_line_of_a_column_begins_at_the_same_place() -> None:
+    lines = summary_text(summary({"a": SOME, "b": SOME})).splitlines()
+    start = lines[3].index("b")
+    assert all(line[start - 1] == " " and line[start] != " " for line in lines[3 : 4 + 2 * len(RUBRICS)])
+
+
+def test_nothing_scored_is_none_and_never_a_number() -> None:
+    text = summary_text(summary({"a": NONE}))
+    assert "none n=0 -9" in text
+    assert "nan" not in text.lower()
+    assert "0.00" not in text
+
+
+def test_one_item_has_no_interval() -> None:
+    text = summary_text(summary({"a": mean_of_scores(1, 4.0, 1.0, 0)}))
+    assert "4.00 n=1" in text
+    assert "4.00-" not in text
+
+
+def test_losses_are_told_by_their_reason() -> None:
+    text = summary_text(summary({"a": SOME}, lost={"refused": 1200, "truncated": 3}))
+    assert f"{RUBRICS[0]}: 1,200 refused, 3 truncated" in text
+    assert "Unscored: none" not in text
+    assert "Unscored: none" in summary_text(summary({"a": SOME}))
+
+
+def test_a_system_that_was_never_judged_on_a_rubric_has_a_dash() -> None:
+    whole = summary({"a": SOME, "b": SOME})
+    judge = whole.judges[0]
+    part = replace(judge, systems={"a": judge.systems["a"], "b": {RUBRICS[0]: SOME}})
+    text = summary_text(replace(whole, judges=(part,)))
+    assert len(re.findall(r" -$", text, re.MULTILINE)) == len(RUBRICS) - 1
+
+
+def test_an_unfinished_run_says_so() -> None:
+    assert "Unfinished: 12,345 judgments are still to be made" in summary_text(summary({"a": SOME}, missing=12_345))
+    assert "Unfinished" not in summary_text(summary({"a": SOME}))
+
+
+def test_every_signature_stands_below_the_table() -> None:
+    text = summary_text(summary({"a": SOME}))
+    for name in RUBRICS:
+        assert f"  jurybox|{name}@1:3f2a9c|classic|openai/m|n:1|t:0.2|mean|0.1.0" in text.splitlines()
+
+
+def test_a_plan_fits_80_columns_and_says_when_a_price_is_unknown() -> None:
+    known = JudgePlan(1_000_000, 5, 10**9, 10**9, 12345.678, 1e6)
+    unknown = replace(known, cost=None)
+    assumed = {"characters_a_token": 4.0, "tokens_out_a_rubric": 350.0, "seconds_a_call": 8.123, "concurrency": 64.0}
+    text = plan_text(Plan(10, 2, 70, {"openai/a": known, "openai/b": unknown}, assumed))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "$12,345.68" in text
+    assert "unknown (give --price IN,OUT)" in text
+    assert "Nothing was sent." in text
+
+
+ESTIMATE = {"value", "low", "high", "n", "n_unscored", "method", "seed"}
+
+
+def jurybox_json(folder: Path, *words: str) -> Any:
+    command = [sys.executable, "-m", "jurybox", *words, "--json"]
+    return json.loads(subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout)
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> Any:
+    """`show --json` of a run in which one judge could judge and the other could not."""
+    records = [{"id": n, "system": s, "summary": "word " * n, "reviews": ["r"]} for n in (1, 2, 3) for s in ("a", "b")]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    judges = ("--judge", "baseline/length", "--judge", "baseline/system")
+    jurybox_json(tmp_path, "run", "d.jsonl", "--rubrics", "fluency,faithfulness", *judges, "--out", "run.db")
+    return jurybox_json(tmp_path, "show", "run.db")
+
+
+def test_show_json_has_the_shape_that_other_programs_rely_on(shown: Any) -> None:
+    assert {field.name for field in fields(Estimate)} == ESTIMATE
+    assert set(shown["systems"]) == {"a", "b"}
+    for rubrics in shown["systems"].values():
+        assert set(rubrics) == {"fluency", "faithfulness"}
+        for estimate in rubrics.values():
+            assert set(estimate) >= ESTIMATE
+            assert (estimate["n"], estimate["n_unscored"], estimate["seed"]) == (3, 0, None)
+            assert 1 <= estimate["low"] <= estimate["value"] <= estimate["high"] <= 5
+    assert re.fullmatch(
+        r"jurybox\|fluency@1:\w{6},faithfulness@1:\w{6}\|classic\|baseline/length\|n:1\|t:0\|mean\|.+",
+        shown["signature"],
+    )
+
+
+def test_show_json_says_null_where_nothing_is_scored(shown: Any) -> None:
+    estimate = shown["judges"]["baseline/system"]["systems"]["a"]["fluency"]
+    assert {key: estimate[key] for key in ("value", "low", "high", "n", "n_unscored")} == {
+        "value": None,
+        "low": None,
+        "high": None,
+        "n": 0,
+        "n_unscored": 3,
+    }
+    assert shown["judges"]["baseline/system"]["statuses"]["fluency"] == {"unsupported": 6}
