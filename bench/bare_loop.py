@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import aiohttp
 import orjson
 
 
-async def main(data: str, base_url: str, concurrency: int) -> None:
-    with open(data, "rb") as file:
-        bodies = iter([_body(orjson.loads(line)) for line in file])
-
+async def main(bodies: Iterator[bytes], base_url: str, concurrency: int) -> None:
     async def worker(session: aiohttp.ClientSession) -> None:
         for body in bodies:
             async with session.post(f"{base_url}/chat/completions", data=body) as response:
@@ -29,4 +28,5 @@ def _body(item: dict[str, object]) -> bytes:
     return orjson.dumps({"model": "mock", "messages": [{"role": "user", "content": text}], "temperature": 0.0})
 
 
-asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+requests = [_body(orjson.loads(line)) for line in Path(sys.argv[1]).read_bytes().splitlines()]
+asyncio.run(main(iter(requests), sys.argv[2], int(sys.argv[3])))

@@ -58,19 +58,20 @@ def write_items(path: Path, count: int, characters: int) -> None:
         for number in range(count):
             review = REVIEW * (characters // len(REVIEW) // 4)
             reviews = [f"{review} [[S:{number // 5:04d}]] [[M:{number % 5}]]", review, review, review]
-            item = {"id": f"p{number}", "system": "s", "summary": f"Sturdy, with a stiff hinge ({number}).", "reviews": reviews}
-            file.write(json.dumps(item) + "\n")
+            summary = f"Sturdy, with a stiff hinge ({number})."
+            file.write(json.dumps({"id": f"p{number}", "system": "s", "summary": summary, "reviews": reviews}) + "\n")
 
 
 def measure(command: list[str]) -> tuple[float, float, float]:
     """CPU seconds, wall seconds and peak memory in MB of a command."""
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, errors = process.communicate() if False else (None, process.stderr.read() if process.stderr else b"")
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{errors.decode()}")
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            sys.exit(f"{' '.join(command)} failed:\n{errors.read().decode()}")
     return usage.ru_utime + usage.ru_stime, time.perf_counter() - started, usage.ru_maxrss / 1024
 
 
@@ -98,7 +99,7 @@ def compare(data: Path, root: str, folder: Path, *, count: int, latency: int, co
             if stats["ok200"] != count:
                 sys.exit(f"{name}: the server answered {stats['ok200']} of {count} requests")
             figures[name].append((cpu, stats["span_s"], memory))
-    medians = {name: [statistics.median(column) for column in zip(*rows, strict=True)] for name, rows in figures.items()}
+    medians = {name: [statistics.median(part) for part in zip(*rows, strict=True)] for name, rows in figures.items()}
     print(f"\n{count:,} judgments, {latency} ms latency, {concurrency} in flight, median of {repeats}")
     print(f"{'':12}{'CPU s':>8}{'first to last request s':>26}{'memory MB':>12}")
     for name, (cpu, span, memory) in medians.items():
@@ -110,7 +111,7 @@ def compare(data: Path, root: str, folder: Path, *, count: int, latency: int, co
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--many", type=int, default=100_000, help="judgments of the memory measurement; 0 leaves it out")
+    parser.add_argument("--many", type=int, default=100_000, help="judgments of the memory measurement; 0: none")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as name, mock_server(Path(name)) as root:
@@ -124,7 +125,8 @@ def main() -> None:
             write_items(many, options.many, 1_000)
             control(root, "config?latency=0&faults=0")
             cpu, wall, memory = measure(jurybox(many, root, 64, folder / "many.run.db"))
-            print(f"\n{options.many:,} judgments: {wall:.0f} s, {cpu / options.many * 1e6:.0f} µs of CPU each, {memory:.0f} MB")
+            each = cpu / options.many * 1e6
+            print(f"\n{options.many:,} judgments: {wall:.0f} s, {each:.0f} µs of CPU each, {memory:.0f} MB")
 
 
 if __name__ == "__main__":

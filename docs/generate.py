@@ -31,7 +31,8 @@ def page() -> str:
 
 
 def _sections(command: click.Command, path: str, parent: click.Context | None) -> list[str]:
-    context = click.Context(command, info_name=path.split()[-1], parent=parent, max_content_width=100, terminal_width=100)
+    name = path.rpartition(" ")[2]
+    context = click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100)
     sections = [f"\n## `{path}`\n\n```text\n{command.get_help(context)}\n```\n"]
     if isinstance(command, click.Group):
         for name, child in command.commands.items():

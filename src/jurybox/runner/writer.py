@@ -2,9 +2,9 @@
 
 A caller of `put` goes on only when its entry is durable, so at most as many calls as are in flight can ever be lost.
 
-A commit waits for the disk. On a quick one that is half a millisecond, and committing in the event loop's own thread is
-the fastest way: handing it to another costs two waits for the interpreter's lock. Where commits are slow, a thread takes
-them, so that the loop can go on sending. Which of the two is decided by how long the last ones took.
+A commit waits for the disk. On a quick one that is half a millisecond, and committing in the event loop's own thread
+is the fastest way: handing it to another costs two waits for the interpreter's lock. Where commits are slow, a thread
+takes them, so that the loop can go on sending. Which of the two is decided by how long the last ones took.
 """
 
 from __future__ import annotations

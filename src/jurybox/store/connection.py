@@ -58,11 +58,21 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         raise StoreError(f"{path}: there is no such run file; `jurybox run DATA --out {path}` makes one")
     _refuse_foreign(path)
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?{_reading_mode(path)}", uri=True, check_same_thread=False
+        )
+        connection.execute("PRAGMA query_only = ON")
         _check_format(connection, path)
     except sqlite3.DatabaseError as exc:
         raise StoreError(f"{path}: cannot be read as a run file: {exc}") from exc
     return connection
+
+
+def _reading_mode(path: Path) -> str:
+    """A reader that may write tidies up the WAL when it is the last to go; one that may not leaves its files behind."""
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        return "mode=rw"
+    return "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
 
 
 def _create(path: Path) -> None:

@@ -146,6 +146,7 @@ class RunReader:
         chosen = judge or prompted[0]
         if chosen not in judges:
             raise StoreError(f"{self.path}: {unknown_name('judge', chosen, judges)}")
+        self._connection.execute("PRAGMA query_only = OFF")  # for the temporary table alone
         # The run file has no index for this rare question; a temporary table (not in the file) is one.
         self._connection.execute(
             "CREATE TEMP TABLE replayed "
@@ -156,6 +157,7 @@ class RunReader:
             "JOIN series USING (series) JOIN calls USING (call) WHERE judge = ? AND error IS NULL",
             (chosen,),
         )
+        self._connection.execute("PRAGMA query_only = ON")
         return self._replayed
 
     def _replayed(self, prompt_digest: str, sample: int) -> Reply | None:
