@@ -51,6 +51,8 @@ def test_filling_is_joining(style: Style, parts: list[tuple[str, str]], end: str
         "${",
         "{a",
         "a}",
+        "{a}}",
+        "{{a}",
     ],
 )
 def test_other_braces_are_no_placeholders(text: str) -> None:

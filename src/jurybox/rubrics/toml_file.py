@@ -1,106 +1,49 @@
-"""A rubric's TOML file: strict reading (pydantic, unknown keys are errors) into a frozen `Rubric`."""
+"""A rubric's TOML file becomes a frozen `Rubric`."""
 
 from __future__ import annotations
 
 import hashlib
 import tomllib
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-
-from jurybox.errors import RubricError, unknown_name
-from jurybox.fields import FIELDS
-from jurybox.types import SCALE, Layout, Rubric
-
-Text = Annotated[str, Field(min_length=1)]
-_INPUTS = ("summary", *FIELDS)
+from jurybox.errors import RubricError
+from jurybox.types import SCALE, Rubric
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
-
-
-class _Inputs(_Strict):
-    required: list[Text] = ["summary"]
-    any_of: list[Text] = []
-    optional: list[Text] = []
-
-
-class _RubricFile(_Strict):
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-    title: Text | None = None
-    version: Annotated[int, Field(ge=1)]
-    pack: list[Text] = []
-    question: Text
-    definition: Text
-    scale: dict[Literal["1", "2", "3", "4", "5"], Text]
-    steps: Annotated[list[Text], Field(min_length=1)]
-    inputs: _Inputs
-    target: Literal[1, 5]
-    citation: Text | None = None
-    layout: Layout | None = None
-
-    @field_validator("pack", mode="before")
-    @classmethod
-    def _one_pack(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
-
-
-def read_toml(text: str, name: str) -> Rubric:
-    """One rubric from the text of a TOML file; `name` is what errors call the file."""
+def read_toml(text: str, name: str, *, trusted: bool = False) -> Rubric:
+    """One rubric from the text of a TOML file; `name` is what errors call the file. Only our own files are trusted."""
     try:
-        parsed = _RubricFile.model_validate(tomllib.loads(text.removeprefix("\ufeff")))
+        document = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as exc:
         raise RubricError(f"{name}: is not TOML: {exc}") from exc
-    except ValidationError as exc:
-        raise RubricError(f"{name}: {_plainly(exc)}") from exc
-    missing = [str(step) for step in SCALE if str(step) not in parsed.scale]
-    if missing:
-        raise RubricError(f"{name}: scale has no label for {', '.join(missing)}; every step 1-5 needs one")
-    inputs = (*parsed.inputs.required, *parsed.inputs.any_of, *parsed.inputs.optional)
-    for field in inputs:
-        if field not in _INPUTS:
-            raise RubricError(f"{name}: inputs: {unknown_name('field', field, _INPUTS)}")
-    if "summary" not in parsed.inputs.required:
-        raise RubricError(f"{name}: inputs: 'summary' must be among the required fields")
-    return _frozen(parsed, text)
+    if not trusted:
+        from jurybox.rubrics.strict import refuse_wrong_shape
+
+        refuse_wrong_shape(document, name)
+    return _frozen(document, text)
 
 
-def _frozen(parsed: _RubricFile, text: str) -> Rubric:
+def _frozen(document: dict[str, Any], text: str) -> Rubric:
+    pack, inputs = document.get("pack", []), document["inputs"]
     return Rubric(
-        name=parsed.name,
-        title=parsed.title or parsed.name.replace("_", " ").title(),
-        version=parsed.version,
-        packs=tuple(parsed.pack),
-        question=parsed.question,
-        definition=parsed.definition,
-        scale=tuple(parsed.scale[_step(step)] for step in SCALE),
-        steps=tuple(parsed.steps),
-        required=tuple(parsed.inputs.required),
-        any_of=tuple(parsed.inputs.any_of),
-        optional=tuple(parsed.inputs.optional),
-        target=parsed.target,
-        citation=parsed.citation or "",
-        layout=parsed.layout,
+        name=document["name"],
+        title=document.get("title") or document["name"].replace("_", " ").title(),
+        version=document["version"],
+        packs=_stripped([pack] if isinstance(pack, str) else pack),
+        question=document["question"].strip(),
+        definition=document["definition"].strip(),
+        scale=_stripped(document["scale"][str(step)] for step in SCALE),
+        steps=_stripped(document["steps"]),
+        required=_stripped(inputs.get("required", ["summary"])),
+        any_of=_stripped(inputs.get("any_of", [])),
+        optional=_stripped(inputs.get("optional", [])),
+        target=document["target"],
+        citation=document.get("citation", "").strip(),
+        layout=document.get("layout"),
         digest=hashlib.sha256(text.encode()).hexdigest(),
     )
 
 
-def _step(step: int) -> Literal["1", "2", "3", "4", "5"]:
-    names: tuple[Literal["1", "2", "3", "4", "5"], ...] = ("1", "2", "3", "4", "5")
-    return names[step - 1]
-
-
-def _plainly(exc: ValidationError) -> str:
-    """pydantic's findings as one sentence each, with the key's path."""
-    found = []
-    for error in exc.errors(include_url=False):
-        where, key = ".".join(str(part) for part in error["loc"] if part != "[key]"), str(error["loc"][-1])
-        if error["type"] == "extra_forbidden":
-            known = _Inputs.model_fields if error["loc"][0] == "inputs" else _RubricFile.model_fields
-            found.append(("inputs: " if known is _Inputs.model_fields else "") + unknown_name("key", key, known))
-        elif error["type"] == "missing":
-            found.append(f"key '{where}' is missing")
-        else:
-            found.append(f"key '{where}': {error['msg'][0].lower()}{error['msg'][1:]}")
-    return "; ".join(found)
+def _stripped(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(text.strip() for text in texts)
