@@ -298,7 +298,6 @@ def test_a_changed_configuration_is_status_2_before_any_call(
     assert len(server.requests) == 2
 
 
-@pytest.mark.xfail(reason="reported: --fail-under is only checked once everything is paid")
 @pytest.mark.parametrize("gate", ["fluensy=4", "fluency=high"])
 def test_a_gate_that_cannot_be_is_refused_before_any_call(
     here: Command, server: JudgeServer, write_items: WriteItems, gate: str
@@ -307,7 +306,6 @@ def test_a_gate_that_cannot_be_is_refused_before_any_call(
     assert not server.requests
 
 
-@pytest.mark.xfail(reason="reported: WriterLock and mkdir let OSError and ValueError through")
 @pytest.mark.parametrize("out", [".", "data.jsonl/run.db", "data.jsonl/folder/run.db"])
 def test_a_run_file_that_cannot_be_made_is_status_2(here: Command, write_items: WriteItems, out: str) -> None:
     done = here("run", write_items(1), "--rubrics", "fluency", "--judge", "baseline/length", "--out", out)

@@ -37,7 +37,7 @@ def written() -> dict[str, str | None]:
 
 def test_the_drawing_is_the_tree() -> None:
     assert drawn() == written()
-    assert len(drawn()) == 8
+    assert len(drawn()) == 9
 
 
 def test_every_error_is_caught_by_the_root() -> None:

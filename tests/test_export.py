@@ -145,7 +145,7 @@ def test_an_unscored_row_has_no_score(exported: list[dict[str, Any]]) -> None:
 def test_a_row_carries_its_origin(exported: list[dict[str, Any]]) -> None:
     row = next(row for row in exported if row["id"] == "quote")
     (rubric,) = load(["fluency"])
-    assert row["signature"] == f"jurybox|{rubric.label}|classic|clerk/x|y:z|n:1|t:0.5|mean|0.1.0"
+    assert row["signature"] == f"jurybox|{rubric.label}|direct|clerk/x|y:z|n:1|t:0.5|mean|0.1.0"
     assert (row["system"], row["rubric"], row["judge"], row["sample"]) == ("sys", "fluency", "clerk/x|y:z", 1)
     assert (row["model"], row["reply"]) == ("x-1", "reply quote")
     assert re.fullmatch("[0-9a-f]{64}", row["prompt_digest"])

@@ -13,7 +13,7 @@ import jurybox
 ROOT = Path(jurybox.__file__).parent
 # Left to right; rooms between the same bars are siblings and do not know each other.
 TIERS = (
-    "errors templates | types | fields | rubrics prompts parsing judges data stats perturb "
+    "errors templates | types | fields weights | rubrics prompts parsing judges data stats perturb "
     "| store | runner | report | api | web cli"
 )
 TIER = {room: number for number, rooms in enumerate(TIERS.split("|")) for room in rooms.split()}

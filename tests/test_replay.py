@@ -1,23 +1,17 @@
-"""Judges that ask nobody: the replies of an earlier run, and the baselines that every judge must beat."""
+"""Judges that ask nobody: the replies of an earlier run, and (what they compute is in test_baselines.py) baselines."""
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rouge_score import rouge_scorer
 
 import server as answers
 from conftest import Evaluate, WriteItems, assert_right, item
 from jurybox.api import Run
 from jurybox.errors import StoreError
-from jurybox.judges import Settings, make_judge
-from jurybox.judges.baselines import rouge_1
-from jurybox.types import Item, Prompt, Question, Rubric, Verdict
-
-RUBRIC = Rubric(name="fluency", title="Fluency")
+from jurybox.types import Verdict
 
 
 def verdicts(run: Run) -> dict[tuple[str, str, int], Verdict]:
@@ -91,62 +85,6 @@ def test_replay_needs_a_run_file(evaluate: Evaluate, tmp_path: Path) -> None:
 
 
 # Baselines
-
-
-def verdict(name: str, judged: Item, *others: Item) -> Verdict:
-    judge = make_judge(f"baseline/{name}", Settings())
-    for seen in (judged, *others):
-        judge.observe(seen)
-    reply = asyncio.run(judge.ask(Question(judged, (RUBRIC,), Prompt(""), "tag")))
-    assert reply.verdicts is not None
-    return reply.verdicts["fluency"]
-
-
-def summary(text: str, system: str = "base", source: dict[str, Any] | None = None, **human: float) -> Item:
-    ratings = {"fluency": dict(human)} if human else {}
-    return Item(text, system, text, source or {}, ratings)
-
-
-def test_constant_always_says_the_middle() -> None:
-    assert verdict("constant", summary("short")).score == verdict("constant", summary("a longer one")).score == 3
-
-
-def test_length_only_counts_words() -> None:
-    scores = [verdict("length", summary("word " * count)).score for count in (1, 10, 100, 10_000)]
-    assert scores == sorted(set(filter(None, scores)))
-    assert verdict("length", summary("word " * 60)).score == pytest.approx(3.0)
-
-
-def test_system_is_the_mean_rating_of_the_systems_other_summaries() -> None:
-    judged, other = summary("one", ann=5, bob=4), summary("two", ann=1, bob=2)
-    foreign = summary("three", "another", ann=4)
-    assert verdict("system", judged, other, foreign).score == pytest.approx(1.5)
-
-
-def test_system_without_other_ratings_is_unsupported() -> None:
-    assert verdict("system", summary("one", ann=5)).status == "unsupported"
-    assert verdict("system", summary("one"), summary("two", "another", ann=5)).status == "unsupported"
-
-
-def test_rouge_needs_a_source() -> None:
-    assert verdict("rouge", summary("one")).status == "unsupported"
-    assert verdict("rouge", summary("it boils fast", source={"description": "It boils fast."})).score == 5
-    assert verdict("rouge", summary("no word", source={"description": "It boils fast."})).score == 1
-
-
-@pytest.mark.parametrize(
-    ("candidate", "reference"),
-    [
-        ("the lid sticks and the lid leaks", "The lid sticks. It leaks."),
-        ("boils 1.7 litres", "It boils 1.7 l in 3 min"),
-        ("nothing", "shared"),
-        ("same", "same"),
-    ],
-)
-def test_rouge_agrees_with_googles(candidate: str, reference: str) -> None:
-    """google-research/rouge (rouge_score 0.1.2), ROUGE-1 without stemming."""
-    theirs = rouge_scorer.RougeScorer(["rouge1"], use_stemmer=False).score(reference, candidate)["rouge1"].fmeasure
-    assert rouge_1(candidate, reference) == pytest.approx(theirs)
 
 
 def test_baselines_are_judged_anew_and_ask_nobody(evaluate: Evaluate, write_items: WriteItems) -> None:

@@ -153,7 +153,7 @@ def test_show_json_has_the_shape_that_other_programs_rely_on(shown: Any) -> None
             assert (estimate["n"], estimate["n_unscored"], estimate["seed"]) == (3, 0, None)
             assert 1 <= estimate["low"] <= estimate["value"] <= estimate["high"] <= 5
     assert re.fullmatch(
-        r"jurybox\|fluency@1:\w{6},faithfulness@1:\w{6}\|classic\|baseline/length\|n:1\|t:0\|mean\|.+",
+        r"jurybox\|fluency@1:\w{6},faithfulness@1:\w{6}\|direct\|baseline/length\|n:1\|t:0\|mean\|.+",
         shown["signature"],
     )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         RubricError,
         SetupError,
         StoreError,
+        WeightsError,
     )
     from jurybox.types import Estimate, Item, Judgment, Reply, Review, Rubric, Verdict
 
@@ -35,6 +36,7 @@ _ROOMS = {
         "RubricError",
         "SetupError",
         "StoreError",
+        "WeightsError",
     ),
     "jurybox.types": ("Estimate", "Item", "Judgment", "Reply", "Review", "Rubric", "Verdict"),
 }
@@ -57,6 +59,7 @@ __all__ = [
     "SetupError",
     "StoreError",
     "Verdict",
+    "WeightsError",
     "__version__",
     "aevaluate",
     "evaluate",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from jurybox import __version__
 from jurybox.data import Dataset, read_ratings
-from jurybox.errors import SetupError, StoreError
-from jurybox.judges import Settings, make_judge
-from jurybox.prompts import sheets
+from jurybox.errors import JudgeSpecError, SetupError, StoreError
+from jurybox.judges import Judge, Settings, make_judge
+from jurybox.prompts import Sheet, sheets
 from jurybox.report import Summary, export_rows, export_run, summarise
 from jurybox.rubrics import load
 from jurybox.runner import Job, Patience, Plan, Progress, Tally, execute, make_plan
@@ -83,6 +83,8 @@ def make_job(
     seed: int | None = None,
     base_url: str | None = None,
     price: tuple[float, float] | None = None,
+    threads: int | None = None,
+    context: int | None = None,
     concurrency: int = 16,
     retries: int = 6,
     reasks: int = 2,
@@ -94,16 +96,21 @@ def make_job(
     """Everything a run is asked to do, checked as far as it can be without reading the data."""
     if temperature is None:
         temperature = 0.0 if samples == 1 else TEMPERATURE_WHEN_SAMPLING
-    _refuse_odd_numbers(samples=samples, concurrency=concurrency, limit=limit, temperature=temperature)
+    _refuse_odd_numbers(samples=samples, concurrency=concurrency, limit=limit, threads=threads, context=context)
+    if not 0 <= temperature <= 2:
+        raise SetupError(f"--temperature {temperature:g}: should be between 0 and 2")
     specs = [judge] if isinstance(judge, str) else list(judge)
     if len(set(specs)) != len(specs):
         raise SetupError("a judge is named twice; --judge takes each one once")
-    settings = Settings(base_url=base_url, price=price, replies=_replies)
+    settings = Settings(base_url, price, _replies, threads, context)
+    judges = tuple(make_judge(spec, settings) for spec in specs)
+    asked = sheets(find_rubrics(rubrics), layout, answer, otherwise=_wished_layout(judges))
+    _refuse_unknown_answers(judges, asked)
     ratings = None if human is None else read_ratings(Path(human))
     return Job(
         data=Dataset(data, columns=columns, ratings=ratings, limit=limit),
-        sheets=sheets(_rubrics(rubrics), layout, answer),
-        judges=tuple(make_judge(spec, settings) for spec in specs),
+        sheets=asked,
+        judges=judges,
         sampling=Sampling(temperature, max_tokens, seed),
         samples=samples,
         concurrency=concurrency,
@@ -111,19 +118,32 @@ def make_job(
     )
 
 
-def _rubrics(wanted: str | Sequence[str | Rubric]) -> tuple[Rubric, ...]:
+def find_rubrics(wanted: str | Sequence[str | Rubric]) -> tuple[Rubric, ...]:
+    """Rubrics by name, pack or path (separated by commas in one text), or as they are."""
     if isinstance(wanted, str):
         wanted = wanted.split(",")
     named = load([word for word in wanted if isinstance(word, str)]) if any(isinstance(w, str) for w in wanted) else ()
     return (*named, *(rubric for rubric in wanted if isinstance(rubric, Rubric)))
 
 
-def _refuse_odd_numbers(*, samples: int, concurrency: int, limit: int | None, temperature: float) -> None:
-    for name, number in (("samples", samples), ("concurrency", concurrency), ("limit", limit)):
+def _refuse_odd_numbers(**numbers: int | None) -> None:
+    for name, number in numbers.items():
         if number is not None and number < 1:
             raise SetupError(f"--{name} {number}: should be 1 or more")
-    if not 0 <= temperature <= 2:
-        raise SetupError(f"--temperature {temperature:g}: should be between 0 and 2")
+
+
+def _wished_layout(judges: Sequence[Judge]) -> Layout:
+    """What the prompted judges agree on. They are all asked the same sheets, so where they differ it is `classic`."""
+    wishes = {judge.preferred_layout for judge in judges if not judge.computed}
+    return (wishes.pop() if len(wishes) == 1 else None) or "classic"
+
+
+def _refuse_unknown_answers(judges: Sequence[Judge], asked: Sequence[Sheet]) -> None:
+    for judge in judges:
+        for sheet in asked:
+            if not judge.computed and sheet.answer not in judge.answers:
+                known = "|".join(sorted(judge.answers))
+                raise JudgeSpecError(f"--judge {judge.spec} cannot answer by {sheet.answer}; use --answer {known}")
 
 
 def _replies(path: str) -> Any:

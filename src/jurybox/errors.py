@@ -5,7 +5,8 @@
     │   ├── DataError         a data file: what, in which file, line and field
     │   ├── RubricError       a rubric or prompt file
     │   ├── JudgeSpecError    a `--judge` that names no judge, or lacks its key or address
-    │   └── StoreError        a run file that is missing, foreign, or was made under other settings
+    │   ├── StoreError        a run file that is missing, foreign, or was made under other settings
+    │   └── WeightsError      model weights that are not here, or not what the registry says they are
     ├── JudgeFailure          one call failed; data, not a crash: the runner may try again
     └── JudgeRejection        the server said no for every call to come (key, model, request): stop the run
 
@@ -48,6 +49,10 @@ class JudgeSpecError(SetupError):
 
 class StoreError(SetupError):
     """A run file that cannot be used."""
+
+
+class WeightsError(SetupError):
+    """Model weights that are not on this machine, cannot be fetched, or have the wrong bytes."""
 
 
 class JudgeFailure(JuryboxError):

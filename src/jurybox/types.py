@@ -22,7 +22,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 Layout = Literal["classic", "shared", "form"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
-Answer = Literal["tag", "form", "json"]
+Answer = Literal["tag", "form", "json", "digit"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 
 
@@ -161,7 +161,8 @@ class Reply:
 
     `text` is the completion alone. `reasoning` is thinking that the server keeps in a field of its own.
     `finish` is the server's word for why it stopped. A judge that computes its verdicts instead of
-    writing them hands them over in `verdicts`, by rubric name.
+    writing them hands them over in `verdicts`, by rubric name. `scale` is the probability of each step of the scale as
+    the next token, as found: what is missing to 1 went to other tokens.
     """
 
     text: str
@@ -173,6 +174,7 @@ class Reply:
     tokens_out: int | None = None
     tokens_cached: int | None = None
     seconds: float = 0.0
+    scale: Mapping[int, float] | None = None
     verdicts: Mapping[str, Verdict] | None = None
 
 

@@ -12,6 +12,7 @@ import click
 from jurybox import __version__
 from jurybox.cli.judging import INTERRUPTED, WRONG_USE, demo, plan, run
 from jurybox.cli.looking import export, show
+from jurybox.cli.models import models
 from jurybox.cli.rubrics import rubrics
 from jurybox.errors import JuryboxError
 
@@ -25,7 +26,7 @@ def cli() -> None:
     """
 
 
-for command in (demo, run, plan, show, export, rubrics):
+for command in (demo, run, plan, show, export, rubrics, models):
     cli.add_command(command)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from jurybox.cli.looking import FAIL_UNDER, exit_status, print_json, print_summary
+from jurybox.cli.looking import FAIL_UNDER, Gates, exit_status, print_json, print_summary, refuse_unknown_gates
 from jurybox.cli.options import JSON, job_arguments, job_options
 
 WRONG_USE = 2
@@ -19,9 +19,7 @@ INTERRUPTED = 130
 @FAIL_UNDER
 @click.option("--strict", is_flag=True, help="Exit with status 3 when any judgment ends unscored.")
 @click.pass_context
-def run(
-    ctx: click.Context, /, as_json: bool, fail_under: tuple[tuple[str, str], ...], strict: bool, **options: Any
-) -> None:
+def run(ctx: click.Context, /, as_json: bool, fail_under: Gates, strict: bool, **options: Any) -> None:
     """Judge every item of DATA on every rubric, into one run file.
 
     DATA is a JSONL, CSV or Parquet file, or - for JSONL on standard input. Stopped or killed, the same command goes on
@@ -30,11 +28,12 @@ def run(
     ctx.exit(_judge(as_json, fail_under, strict, **job_arguments(options)))
 
 
-def _judge(as_json: bool, fail_under: tuple[tuple[str, str], ...], strict: bool, **arguments: Any) -> int:
+def _judge(as_json: bool, fail_under: Gates, strict: bool, **arguments: Any) -> int:
     from jurybox import api
     from jurybox.cli.session import run_until_stopped
     from jurybox.errors import JudgeRejection
 
+    refuse_unknown_gates(fail_under, (rubric.name for rubric in api.find_rubrics(arguments["rubrics"])))
     out = arguments["out"] or api.default_out(arguments["data"])
     try:
         finished = run_until_stopped({**arguments, "out": out})

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from jurybox.cli.options import JSON, pair
+from jurybox.cli.options import JSON, gate
 
 if TYPE_CHECKING:
     from jurybox.report import Summary
 
+Gates = tuple[tuple[str, float], ...]
 GATE_FAILED = 1
 UNSCORED = 3
 
 FAIL_UNDER = click.option(
     "--fail-under",
     multiple=True,
-    type=pair,
+    type=gate,
     metavar="RUBRIC=MEAN",
     help="Exit with status 1 when a system's mean on the rubric is below. Repeatable.",
 )
@@ -29,11 +31,12 @@ FAIL_UNDER = click.option(
 @FAIL_UNDER
 @JSON
 @click.pass_context
-def show(ctx: click.Context, run: str, fail_under: tuple[tuple[str, str], ...], as_json: bool) -> None:
+def show(ctx: click.Context, run: str, fail_under: Gates, as_json: bool) -> None:
     """Show a run: systems x rubrics with mean, interval, n and what went unscored."""
     from jurybox import api
 
     summary = api.show(run)
+    refuse_unknown_gates(fail_under, summary.main.signatures)
     print_summary(summary, as_json)
     ctx.exit(exit_status(summary, fail_under, strict=False))
 
@@ -70,9 +73,9 @@ def print_json(document: Any) -> None:
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
 
 
-def exit_status(summary: Summary, fail_under: tuple[tuple[str, str], ...], strict: bool) -> int:
+def exit_status(summary: Summary, fail_under: Gates, strict: bool) -> int:
     """0, or 1 when a gate failed, or 3 when strict and something is unscored; says why on standard error."""
-    failed = [line for rubric, least in fail_under for line in _below(summary, rubric, _number(rubric, least))]
+    failed = [line for rubric, least in fail_under for line in _below(summary, rubric, least)]
     for line in failed:
         click.echo(f"gate failed: {line}", err=True)
     if failed:
@@ -83,21 +86,18 @@ def exit_status(summary: Summary, fail_under: tuple[tuple[str, str], ...], stric
     return 0
 
 
-def _number(rubric: str, least: str) -> float:
-    try:
-        return float(least)
-    except ValueError:
-        raise click.BadParameter(f"--fail-under {rubric}={least}: '{least}' is not a number") from None
+def refuse_unknown_gates(gates: Gates, rubrics: Iterable[str]) -> None:
+    from jurybox.errors import SetupError, unknown_name
+
+    known = list(rubrics)
+    for rubric, _ in gates:
+        if rubric not in known:
+            raise SetupError("--fail-under: " + unknown_name("rubric", rubric, known))
 
 
 def _below(summary: Summary, rubric: str, least: float) -> list[str]:
-    from jurybox.errors import SetupError, unknown_name
-
-    main = summary.main
-    if rubric not in main.signatures:
-        raise SetupError("--fail-under: " + unknown_name("rubric", rubric, main.signatures))
     found = []
-    for system, estimates in main.systems.items():
+    for system, estimates in summary.main.systems.items():
         value = estimates[rubric].value if rubric in estimates else None
         if value is None:
             found.append(f"{rubric} of {system} has no score (at least {least:g} was asked for)")

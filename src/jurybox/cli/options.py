@@ -18,6 +18,15 @@ def pair(value: str) -> tuple[str, str]:
     return name.strip(), rest.strip()
 
 
+def gate(value: str) -> tuple[str, float]:
+    """RUBRIC=MEAN."""
+    rubric, least = pair(value)
+    try:
+        return rubric, float(least)
+    except ValueError:
+        raise click.BadParameter(f"'{value}': '{least}' is not a number") from None
+
+
 def prices(value: str) -> tuple[float, float]:
     """IN,OUT: USD for a million tokens."""
     try:
@@ -44,7 +53,7 @@ _JOB = (
         multiple=True,
         required=True,
         metavar="SPEC",
-        help="openai/MODEL, baseline/length|constant|system|rouge, replay/RUN.db. Repeatable.",
+        help="openai/MODEL, local/PATH.gguf, baseline/length|constant|system|rouge, replay/RUN.db. Repeatable.",
     ),
     click.option(
         "--layout",
@@ -52,7 +61,9 @@ _JOB = (
         help="Order of the prompt. Default: each rubric's own.",
     ),
     click.option(
-        "--answer", type=click.Choice(["tag", "form", "json"]), help="How the judge answers. Default: the layout's own."
+        "--answer",
+        type=click.Choice(["tag", "form", "json", "digit"]),
+        help="How the judge answers. Default: the layout's own.",
     ),
     click.option("--samples", type=int, default=1, show_default=True, help="Answers asked for each item and rubric."),
     click.option("--temperature", type=float, help="Default: 0 for one sample, 0.7 for several."),
@@ -60,6 +71,8 @@ _JOB = (
     click.option("--seed", type=int, help="Seed sent to the judge; sample k gets seed + k - 1."),
     click.option("--base-url", help="Address of an OpenAI-compatible server. Default: $OPENAI_BASE_URL."),
     click.option("--price", type=prices, metavar="IN,OUT", help="USD for a million tokens in and out."),
+    click.option("--threads", type=int, help="Threads of a local model. Default: physical cores less one."),
+    click.option("--context", type=int, help="Tokens that a local model can hold. Default: 8192, or its own if fewer."),
     click.option("--concurrency", type=int, default=16, show_default=True, help="Calls in flight at once."),
     click.option("--retries", type=int, default=6, show_default=True, help="Tries after a call that failed."),
     click.option("--reasks", type=int, default=2, show_default=True, help="Times an unread answer is asked again."),

@@ -1,4 +1,4 @@
-"""Judges by specification: `openai/MODEL`, `baseline/NAME`, `replay/RUN.db`.
+"""Judges by specification: `openai/MODEL`, `local/PATH.gguf`, `baseline/NAME`, `replay/RUN.db`.
 
 A judge is one coroutine, `ask(question) -> Reply`. It tries once: it raises `JudgeFailure` when that call failed and
 `JudgeRejection` when no call can succeed. Trying again, limits and storage are the runner's. Vendor code stays in here.
@@ -17,6 +17,7 @@ __all__ = ["PROVIDERS", "Judge", "Settings", "make_judge"]
 # What stands before the first slash of a specification -> the module whose `make(spec, rest, settings)` builds it.
 PROVIDERS: Mapping[str, str] = {
     "openai": "jurybox.judges.openai",
+    "local": "jurybox.judges.local",
     "baseline": "jurybox.judges.baselines",
     "replay": "jurybox.judges.replay",
 }

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jurybox.types import Item, Question, Reply
+from jurybox.types import Answer, Item, Layout, Question, Reply
 
 # (prompt digest, sample) -> the reply given then, or None
 ReplyLookup = Callable[[str, int], Reply | None]
@@ -15,24 +15,36 @@ ReplyLookup = Callable[[str, int], Reply | None]
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to reach a judge. `price` is USD for a million tokens in and out; None asks the price table.
-    `replies` opens an earlier run by its path; the store is to the right of us, so it is handed in."""
+    `replies` opens an earlier run by its path; the store is to the right of us, so it is handed in.
+    `threads` and `context` (in tokens) are for models that run in this process."""
 
     base_url: str | None = None
     price: tuple[float, float] | None = None
     replies: Callable[[str], ReplyLookup] | None = None
+    threads: int | None = None
+    context: int | None = None
 
 
 class Judge(ABC):
     """Whatever gives a verdict.
 
-    `model` is what the store's key calls it. A `computed` judge reads the item instead of a prompt, costs nothing, and
-    is therefore always asked anew.
+    `model` is what the store's key calls it. A `computed` judge reads the item itself instead of a prompt, and
+    hands over verdicts instead of words. One that is not `kept` is so cheap that it is asked anew at every start.
+
+    `fingerprint` goes into the keys of its calls where the specification alone does not say which model answers.
+    `answers` are the ways of answering it has, `preferred_layout` its wish where neither the user nor the rubric has
+    one, and `most_at_once` how many calls it works on together: the runner lets the others wait.
     """
 
     spec: str
     model: str
     address: str = ""
     computed: bool = False
+    kept: bool = True
+    fingerprint: str = ""
+    answers: frozenset[Answer] = frozenset({"tag", "form", "json"})
+    preferred_layout: Layout | None = None
+    most_at_once: int | None = None
 
     def observe(self, item: Item) -> None:  # noqa: B027  a hook, empty for most judges
         """See an item while the data is checked, before the first question."""

@@ -33,6 +33,7 @@ class Baseline(Judge):
     """A judge that computes one verdict a rubric from the item alone."""
 
     computed = True
+    kept = False
 
     def __init__(self, spec: str) -> None:
         self.spec = self.model = spec

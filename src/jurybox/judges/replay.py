@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jurybox.errors import JudgeFailure, JudgeSpecError
 from jurybox.judges.base import Judge, ReplyLookup, Settings
-from jurybox.types import Question, Reply
+from jurybox.types import ANSWERS, Question, Reply
 
 
 def make(spec: str, path: str, settings: Settings) -> Judge:
@@ -14,6 +14,8 @@ def make(spec: str, path: str, settings: Settings) -> Judge:
 
 
 class Replay(Judge):
+    answers = frozenset(ANSWERS)  # whatever was answered then
+
     def __init__(self, spec: str, find: ReplyLookup) -> None:
         self.spec = self.model = spec
         self._find = find

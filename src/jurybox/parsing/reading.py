@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from jurybox.parsing.digits import read_digit
 from jurybox.parsing.forms import read_form
 from jurybox.parsing.objects import read_object
 from jurybox.parsing.refusals import first_sentences, is_refusal
@@ -26,6 +27,8 @@ def read(reply: Reply, rubrics: Sequence[Rubric], answer: Answer) -> dict[str, V
     if reply.refusal.strip() or reply.finish.lower() == "content_filter":
         said = first_sentences(reply.refusal) or "the server's content filter stopped the answer"
         return _same_for_all(rubrics, "refused", said)
+    if answer == "digit":
+        return read_digit(reply, rubrics)
     cut = reply.finish.lower() in CUT_OFF
     text, set_apart = set_thinking_apart(reply.text)
     if text is None or not text.strip():

@@ -29,34 +29,44 @@ class Sheet:
         return self.layout if self.layout == "verbatim" or self.answer == own else f"{self.layout}/{self.answer}"
 
 
-def sheets(rubrics: Sequence[Rubric], layout: Layout | None = None, answer: Answer | None = None) -> tuple[Sheet, ...]:
+def sheets(
+    rubrics: Sequence[Rubric],
+    layout: Layout | None = None,
+    answer: Answer | None = None,
+    *,
+    otherwise: Layout = "classic",
+) -> tuple[Sheet, ...]:
     """Group rubrics into calls.
 
-    A prompt file is one call. Rubrics in layout `form` share one call. Every other rubric has its own.
+    A prompt file is one call. Rubrics in layout `form` share one call. Every other rubric has its own. The layout is
+    `layout` if it is given, else the rubric's own, else `otherwise`.
     """
     groups: dict[str, list[Rubric]] = {}
     for rubric in rubrics:
-        groups.setdefault(_group(rubric, layout), []).append(rubric)
+        groups.setdefault(_group(rubric, layout or rubric.layout or otherwise), []).append(rubric)
     shared_fields = _fields([rubric for rubric in rubrics if rubric.template is None])
-    return tuple(_sheet(tuple(group), layout, answer, shared_fields) for group in groups.values())
+    return tuple(
+        _sheet(tuple(group), layout or group[0].layout or otherwise, answer, shared_fields) for group in groups.values()
+    )
 
 
-def _group(rubric: Rubric, layout: Layout | None) -> str:
+def _group(rubric: Rubric, layout: Layout) -> str:
     if rubric.template is not None:
         # A form asks for all its scores at once; a file of one score that is given two names is two calls.
         return f"template {rubric.digest}" if rubric.answer == "form" else f"rubric {rubric.name}"
-    return "form" if (layout or rubric.layout) == "form" else f"rubric {rubric.name}"
+    return "form" if layout == "form" else f"rubric {rubric.name}"
 
 
 def _sheet(
-    group: tuple[Rubric, ...], layout: Layout | None, answer: Answer | None, shared_fields: tuple[str, ...]
+    group: tuple[Rubric, ...], chosen: Layout, answer: Answer | None, shared_fields: tuple[str, ...]
 ) -> Sheet:
     first = group[0]
     if first.template is not None:
         return Sheet(group, "verbatim", first.answer or "tag", _fields(group))
-    chosen: Layout = layout or first.layout or "classic"
-    if answer == "tag" and chosen == "form":
-        raise SetupError("--answer tag gives one score a call, so it does not fit --layout form; use form or json")
+    if answer in ("tag", "digit") and chosen == "form":
+        raise SetupError(
+            f"--answer {answer} gives one score a call, so it does not fit --layout form; use form or json"
+        )
     way: Answer = answer or ("form" if chosen == "form" else "tag")
     return Sheet(group, chosen, way, shared_fields if chosen == "shared" else _fields(group))
 

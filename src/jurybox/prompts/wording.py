@@ -50,6 +50,7 @@ _FORM = (
     "Fill in this form and write nothing after it. Replace each … by your reasoning, step by step, and each N by "
     f"your score, {_SCORES}."
 )
+_DIGIT = f"Answer with the number alone: your score, {_SCORES}, as one digit. Write no reasoning and nothing else."
 _JSON = "Answer with one JSON object of this form and nothing else, where N is your score, " + f"{_SCORES}:\n"
 
 
@@ -83,6 +84,8 @@ def what(rubrics: Sequence[Rubric]) -> str:
 def answer_format(rubrics: Sequence[Rubric], answer: Answer) -> str:
     if answer == "tag":
         return _TAG
+    if answer == "digit":
+        return _DIGIT
     if answer == "form":
         lines = (f"Reasoning for {rubric.title}: …\nScore for {rubric.title}: N" for rubric in rubrics)
         return _FORM + "\n\n" + "\n\n".join(lines)

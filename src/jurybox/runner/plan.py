@@ -49,13 +49,18 @@ def make_plan(job: Job, earlier: RunReader | None = None) -> Plan:
         "concurrency": float(job.concurrency),
     }
     judges = {judge.spec: JudgePlan() for judge in job.judges}
+    seen: set[int] = set()
     for call in job.calls():
         plan = judges[call.judge.spec]
+        fingerprint = hash(call.key)
+        if fingerprint in seen:  # the same prompt about another item: one answer serves both
+            continue
+        seen.add(fingerprint)
+        if earlier is not None and call.judge.kept and earlier.has_call(call.key):
+            plan.stored += 1
+            continue
         if call.judge.computed:
             plan.calls += 1
-            continue
-        if earlier is not None and earlier.has_call(call.key):
-            plan.stored += 1
             continue
         prompt = call.question.prompt
         tokens_in = round((len(prompt.system) + len(prompt.user)) / CHARACTERS_A_TOKEN)

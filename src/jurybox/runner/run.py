@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from jurybox.data import Census, Dataset
@@ -21,12 +22,14 @@ from jurybox.prompts import Sheet, render
 from jurybox.runner.patience import Outcome, Patience, ask
 from jurybox.runner.progress import Progress, Silent, Tally
 from jurybox.runner.writer import Writer
-from jurybox.store import Entry, RunFile, Series
-from jurybox.types import Attempt, Item, Question, Rubric, Sampling
+from jurybox.store import Entry, RunFile, Series, source_json
+from jurybox.types import Attempt, Item, Prompt, Question, Rubric, Sampling
 
 # Seconds that calls under way are given when a stop is asked for: they are paid already.
 GRACE = 10.0
 FAILURES_IN_A_ROW = 10
+# What signatures call the layout of a judge that is shown no prompt.
+DIRECT = "direct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,8 @@ class Job:
         for item in self.data:
             for judge in self.judges:
                 for sheet in self.sheets:
-                    prompt = render(sheet, item)
-                    digest = prompt.digest
+                    prompt = Prompt("") if judge.computed else render(sheet, item)
+                    digest = _item_digest(item, sheet) if judge.computed else prompt.digest
                     for sample in range(1, self.samples + 1):
                         question = Question(item, sheet.rubrics, prompt, sheet.answer, self.sampling, sample)
                         yield Call(judge, question, digest, call_key(judge, question, digest))
@@ -85,30 +88,43 @@ def call_key(judge: Judge, question: Question, prompt_digest: str) -> bytes:
         repr(sampling.seed),
         prompt_digest,
         repr(question.sample),
-        *(question.item.key if judge.computed else ()),  # it reads the item, not the prompt
+        *(question.item.key if judge.computed else ()),
+        *((judge.fingerprint,) if judge.fingerprint else ()),
     )
     return hashlib.sha256("\0".join(parts).encode()).digest()
+
+
+def _item_digest(item: Item, sheet: Sheet) -> str:
+    """What stands for a prompt's digest where the judge reads the item itself."""
+    hashed = hashlib.sha256(source_json(item))
+    for part in (item.summary, *(rubric.label for rubric in sheet.rubrics)):
+        hashed.update(b"\0" + part.encode())
+    return hashed.hexdigest()
 
 
 async def execute(
     job: Job, store: RunFile, *, progress: Progress | None = None, stop: asyncio.Event | None = None, version: str
 ) -> Tally:
     """Judge everything that is not judged yet. Returns early, with everything kept, once `stop` is set."""
-    census = check(job, store)
+    stop = stop or asyncio.Event()
+    # In a thread, so that a stop can be asked for while a large file is being checked.
+    census = await asyncio.to_thread(check, job, store, stop)
     series = open_series(job, store, census.items, version)
     tally = Tally(total=census.items * job.judgments_an_item)
     run = _Run(job, store, series, tally, progress or Silent())
     try:
-        await run.work(stop or asyncio.Event())
+        await run.work(stop)
     finally:
         await run.close()
     return tally
 
 
-def check(job: Job, store: RunFile | None = None) -> Census:
+def check(job: Job, store: RunFile | None = None, stop: asyncio.Event | None = None) -> Census:
     """The pass over the data before the first call."""
 
     def seen(item: Item) -> None:
+        if stop is not None and stop.is_set():
+            raise asyncio.CancelledError
         for judge in job.judges:
             judge.observe(item)
         if store is not None and store.resumed:
@@ -124,12 +140,14 @@ def open_series(job: Job, store: RunFile, items: int, version: str) -> Mapping[t
             Series(
                 rubric=rubric,
                 judge=judge.spec,
-                layout=sheet.label,
-                temperature=job.sampling.temperature,
+                layout=DIRECT if judge.computed else sheet.label,
+                sampling=job.sampling,
+                material=() if judge.computed else sheet.fields,
                 samples=job.samples,
                 expected=items * job.samples,
                 version=version,
                 address=judge.address,
+                fingerprint=judge.fingerprint,
             )
         )
         for judge in job.judges
@@ -148,6 +166,9 @@ class _Run:
         self._tally, self._progress = tally, progress
         self._writer = Writer(store)
         self._under_way: dict[bytes, asyncio.Future[None]] = {}
+        self._turns = {
+            judge.spec: asyncio.Semaphore(judge.most_at_once) for judge in job.judges if judge.most_at_once is not None
+        }
         self._rng = random.Random()  # noqa: S311  jitter, not secrets
         self._failed_in_a_row = 0
 
@@ -190,7 +211,7 @@ class _Run:
         try:
             outcome = self._answered_before(call)
             if outcome is None:
-                outcome = await ask(call.judge, call.question, self._job.patience, self._rng)
+                outcome = await self._ask(call)
             await self._keep(call, outcome)
         finally:
             del self._under_way[call.key]
@@ -198,9 +219,14 @@ class _Run:
         if not call.judge.computed:  # a baseline's success says nothing about a server
             self._stop_when_gone(outcome)
 
+    async def _ask(self, call: Call) -> Outcome:
+        """Ask; the deadline of a call that must wait for its judge begins when its turn comes."""
+        async with self._turns.get(call.judge.spec, nullcontext()):
+            return await ask(call.judge, call.question, self._job.patience, self._rng)
+
     def _count_kept(self, call: Call) -> bool:
         """Count a call's judgments if an earlier start left them all in the store."""
-        if not self._store.resumed or call.judge.computed:
+        if not self._store.resumed or not call.judge.kept:
             return False
         item, sample = call.question.item, call.question.sample
         statuses = [self._store.judged(number, item, sample) for number in self._numbers(call)]

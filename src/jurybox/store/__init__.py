@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from jurybox.store.reader import RunReader, Tally
-from jurybox.store.runfile import Entry, RunFile, Series
+from jurybox.store.runfile import Entry, RunFile, source_json
+from jurybox.store.series import Series
 
-__all__ = ["Entry", "RunFile", "RunReader", "Series", "Tally"]
+__all__ = ["Entry", "RunFile", "RunReader", "Series", "Tally", "source_json"]

@@ -14,25 +14,11 @@ FORMAT = 1
 PAGE_BYTES = 16 * 1024
 # WAL pages between checkpoints: 64 MiB, so that a checkpoint is rare beside the commits.
 CHECKPOINT_PAGES = 4096
-# The fields of a Reply as calls and attempts keep them, in the order of Reply's own.
-REPLY_COLUMNS = (
-    "text",
-    "reasoning",
-    "refusal",
-    "finish",
-    "model",
-    "tokens_in",
-    "tokens_out",
-    "tokens_cached",
-    "seconds",
-)
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
     """Open a run file, or make it, readable by its owner alone."""
-    if path.is_dir():
-        raise StoreError(f"{path}: is a directory; --out takes the name of a file")
-    fresh = not path.exists() or path.stat().st_size == 0
+    fresh = not path.exists() or _is_blank(path)
     if fresh:
         _create(path)
     else:
@@ -49,8 +35,21 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection.executescript(
             f"BEGIN; {schema} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; COMMIT;"
         )
-    _check_format(connection, path)
     return connection
+
+
+def _is_blank(path: Path) -> bool:
+    """Whether a file holds nothing yet: empty, or an SQLite file without a table, as a kill can leave it."""
+    if path.stat().st_size == 0:
+        return True
+    _refuse_foreign(path)
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        return bool(connection.execute("SELECT COUNT(*) = 0 FROM sqlite_master").fetchone()[0])
+    except sqlite3.DatabaseError:
+        return False
+    finally:
+        connection.close()
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
@@ -76,8 +75,11 @@ def _reading_mode(path: Path) -> str:
 
 
 def _create(path: Path) -> None:
+    """A new, empty file; one that held nothing goes first, with whatever mode it had."""
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        for ending in ("", "-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as exc:
         raise StoreError(f"{path}: cannot be made: {exc.strerror}") from exc
 

@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Any
 
 from jurybox.errors import StoreError, unknown_name
-from jurybox.store.connection import REPLY_COLUMNS, open_to_read
+from jurybox.store.connection import open_to_read
+from jurybox.store.replies import REPLY_COLUMNS, from_row
 from jurybox.types import Judgment, Reply, Signature, Status, Verdict
 
 
@@ -50,11 +51,15 @@ class RunReader:
 
     def signatures(self) -> dict[tuple[str, str], Signature]:
         """(rubric, judge) -> signature, in the order the series were opened."""
-        query = "SELECT rubric, judge, label, layout, samples, temperature, version FROM series ORDER BY series"
-        return {
-            (rubric, judge): Signature(label, layout, judge, samples, temperature, "mean", version)
-            for rubric, judge, label, layout, samples, temperature, version in self._rows(query)
-        }
+        found = {}
+        for rubric, judge, samples, version, text in self._rows(
+            "SELECT rubric, judge, samples, version, settings FROM series ORDER BY series"
+        ):
+            settings = json.loads(text)
+            found[rubric, judge] = Signature(
+                settings["rubric"], settings["layout"], judge, samples, settings["temperature"], "mean", version
+            )
+        return found
 
     def tallies(self) -> list[Tally]:
         """One row a rubric, judge and system; squares are taken from the middle of the scale to keep their digits."""
@@ -111,7 +116,7 @@ class RunReader:
                 sample,
                 Verdict(status, score, json.loads(reasons).get(rubric, "")),
                 digest.hex(),
-                Reply(*reply) if error is None else None,
+                from_row(reply) if error is None else None,
                 cost,
                 str(signatures[rubric, judge]),
             )
@@ -166,7 +171,7 @@ class RunReader:
             "WHERE replayed.prompt_digest = ? AND replayed.sample = ?",
             (bytes.fromhex(prompt_digest), sample),
         )
-        return None if row is None else Reply(*row)
+        return None if row is None else from_row(row)
 
     def has_call(self, key: bytes) -> bool:
         return self._one("SELECT 1 FROM calls WHERE key = ? AND error IS NULL", (key,)) is not None

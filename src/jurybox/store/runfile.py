@@ -11,18 +11,19 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from jurybox.errors import StoreError
-from jurybox.store.connection import REPLY_COLUMNS, open_to_read, open_to_write
+from jurybox.store.connection import open_to_read, open_to_write
 from jurybox.store.lock import WriterLock
-from jurybox.types import Attempt, Item, Reply, Rubric, Status, Verdict
+from jurybox.store.replies import REPLY_COLUMNS, from_row, to_row
+from jurybox.store.series import Series, open_series
+from jurybox.types import Attempt, Item, Reply, Status, Verdict
 
-_NO_REPLY = (None,) * len(REPLY_COLUMNS)
 _HOLES = ", ".join("?" * len(REPLY_COLUMNS))
 _UPSERT_CALL = (
     f"INSERT INTO calls (key, prompt_digest, sample, attempts, error, {', '.join(REPLY_COLUMNS)}, cost, at, reasons) "
@@ -32,20 +33,6 @@ _UPSERT_CALL = (
     + " RETURNING call"
 )
 _INSERT_ATTEMPT = f"INSERT INTO attempts VALUES (?, ?, ?, {_HOLES})"
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One rubric under one judge, with everything that must not change within a run file."""
-
-    rubric: Rubric
-    judge: str
-    layout: str
-    temperature: float
-    samples: int
-    expected: int
-    version: str
-    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +57,20 @@ class RunFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = WriterLock(path)
+        if path.is_dir() or not path.name:
+            raise StoreError(f"--out {path}: is a directory; --out takes the name of a file")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = WriterLock(path)
+        except OSError as exc:
+            raise StoreError(f"--out {path}: cannot be made: {exc.strerror}") from exc
         try:
             self._connection = open_to_write(path)
+            # Looked up by the event loop while a thread may be committing: WAL lets both go on at once.
+            self._committed = open_to_read(path)
         except BaseException:
             self._lock.release()
             raise
-        # Looked up by the event loop while a thread of its own commits: WAL lets both go on at once.
-        self._committed = open_to_read(path)
         self._recent_items: dict[tuple[str, str], int] = {}
         self._rubrics: dict[int, str] = {}
         self._resumed = self._connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is not None
@@ -95,51 +87,7 @@ class RunFile:
 
     def open_series(self, series: Series) -> int:
         """The number of a series; an existing one must have been made under the same settings."""
-        row = self._connection.execute(
-            "SELECT series, label, layout, temperature, samples FROM series WHERE rubric = ? AND judge = ?",
-            (series.rubric.name, series.judge),
-        ).fetchone()
-        if row is None:
-            return self._insert_series(series)
-        number, label, layout, temperature, samples = row
-        self._rubrics[number] = series.rubric.name
-        for what, before, now in (
-            ("rubric", label, series.rubric.label),
-            ("layout", layout, series.layout),
-            ("temperature", temperature, series.temperature),
-        ):
-            if before != now:
-                raise StoreError(
-                    f"{self.path}: holds '{series.rubric.name}' by {series.judge} with {what} {before}, and now it is "
-                    f"{now}; one run file keeps one configuration: give another --out"
-                )
-        self._connection.execute(
-            "UPDATE series SET samples = ?, expected = MAX(expected, ?) WHERE series = ?",
-            (max(samples, series.samples), series.expected, number),
-        )
-        return int(number)
-
-    def _insert_series(self, series: Series) -> int:
-        rubric = {field.name: getattr(series.rubric, field.name) for field in fields(series.rubric)}
-        if series.rubric.template is not None:
-            rubric["template"] = asdict(series.rubric.template)
-        body = json.dumps({"rubric": rubric, "address": series.address}, ensure_ascii=False)
-        cursor = self._connection.execute(
-            "INSERT INTO series (rubric, judge, label, layout, temperature, samples, expected, version, body) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                series.rubric.name,
-                series.judge,
-                series.rubric.label,
-                series.layout,
-                series.temperature,
-                series.samples,
-                series.expected,
-                series.version,
-                body,
-            ),
-        )
-        number = int(cursor.lastrowid or 0)
+        number = open_series(self._connection, self.path, series)
         self._rubrics[number] = series.rubric.name
         return number
 
@@ -157,7 +105,7 @@ class RunFile:
     def find_reply(self, key: bytes) -> Reply | None:
         """The reply to a call with this key, if it was ever answered."""
         row = self._read(f"SELECT {', '.join(REPLY_COLUMNS)} FROM calls WHERE key = ? AND error IS NULL", (key,))
-        return None if row is None else Reply(*row)
+        return None if row is None else from_row(row)
 
     def judged(self, series: int, item: Item, sample: int) -> Status | None:
         """How a judgment ended, if it is there."""
@@ -188,10 +136,12 @@ class RunFile:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as exc:
+        except BaseException as exc:
             self._recent_items.clear()
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+            if not isinstance(exc, sqlite3.Error):
+                raise
             raise StoreError(f"{self.path}: cannot be written: {exc}; what was counted before is kept") from exc
 
     def _write_entry(self, entry: Entry) -> None:
@@ -218,7 +168,7 @@ class RunFile:
                 entry.sample,
                 len(entry.attempts),
                 last.error or None,
-                *_reply_values(last.reply),
+                *to_row(last.reply),
                 entry.cost,
                 time.time(),
                 orjson.dumps(
@@ -228,9 +178,7 @@ class RunFile:
         ).fetchone()
         for number, attempt in enumerate(entry.attempts, 1):
             if attempt is not last:
-                self._connection.execute(
-                    _INSERT_ATTEMPT, (call, number, attempt.error or None, *_reply_values(attempt.reply))
-                )
+                self._connection.execute(_INSERT_ATTEMPT, (call, number, attempt.error or None, *to_row(attempt.reply)))
         return int(call)
 
     def _keep_failed_tries(self, key: bytes) -> None:
@@ -270,9 +218,14 @@ class RunFile:
         return int(cursor.lastrowid or 0)
 
 
+def source_json(item: Item) -> bytes:
+    """The source as it is stored."""
+    return orjson.dumps(item.source)
+
+
 def _source(item: Item) -> tuple[int, bytes]:
     """The source's digest, as a number that SQLite can hold, and its JSON."""
-    body = orjson.dumps(item.source)
+    body = source_json(item)
     return int.from_bytes(hashlib.blake2b(body, digest_size=8).digest()) >> 1, body
 
 
@@ -281,7 +234,3 @@ def _metadata(item: Item) -> str:
         return orjson.dumps(item.metadata, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:  # nested deeper than orjson goes
         return json.dumps(item.metadata, default=str)
-
-
-def _reply_values(reply: Reply | None) -> tuple[Any, ...]:
-    return _NO_REPLY if reply is None else tuple(getattr(reply, column) for column in REPLY_COLUMNS)

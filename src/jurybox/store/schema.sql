@@ -6,13 +6,12 @@ CREATE TABLE series (
     series INTEGER PRIMARY KEY,
     rubric TEXT NOT NULL,
     judge TEXT NOT NULL,
-    label TEXT NOT NULL,           -- rubric@version:digest
-    layout TEXT NOT NULL,
-    temperature REAL NOT NULL,
     samples INTEGER NOT NULL,
     expected INTEGER NOT NULL,     -- judgments that the run set out for
     version TEXT NOT NULL,         -- of jurybox
-    body TEXT NOT NULL,            -- the rubric itself and the judge's address, as JSON
+    address TEXT NOT NULL,         -- of the judge
+    settings TEXT NOT NULL,        -- what must not change within the file, as JSON
+    body TEXT NOT NULL,            -- the rubric itself, as JSON
     UNIQUE (rubric, judge)
 );
 
@@ -46,6 +45,7 @@ CREATE TABLE calls (
     text TEXT, reasoning TEXT, refusal TEXT, finish TEXT, model TEXT,
     tokens_in INTEGER, tokens_out INTEGER, tokens_cached INTEGER,
     seconds REAL, cost REAL, at REAL NOT NULL,
+    scale TEXT,                    -- probability of each step of the scale, as JSON; from answers by digit
     reasons TEXT NOT NULL          -- of the verdicts, by rubric, as JSON
 );
 
@@ -55,7 +55,7 @@ CREATE TABLE attempts (            -- what came before the last try of a call, i
     error TEXT,
     text TEXT, reasoning TEXT, refusal TEXT, finish TEXT, model TEXT,
     tokens_in INTEGER, tokens_out INTEGER, tokens_cached INTEGER,
-    seconds REAL
+    seconds REAL, scale TEXT
 );
 CREATE INDEX attempts_of_call ON attempts (call);
 
