@@ -25,9 +25,9 @@ def models() -> None:
 @JSON
 def list_models(as_json: bool) -> None:
     """The models that `get` knows: size, licence, and whether they are here."""
-    from jurybox.weights import registry
+    from jurybox.weights import known_models
 
-    known = registry().values()
+    known = known_models().values()
     if as_json:
         print_json([_entry(model) for model in known])
         return

@@ -26,7 +26,7 @@ from jurybox.judges.cores import default_threads
 from jurybox.judges.engine import Answer, Engine
 from jurybox.judges.gguf import Head, NotGGUF, read_head
 from jurybox.types import ANSWERS, SCALE, Question, Reply
-from jurybox.weights import local_path, registry
+from jurybox.weights import known_models, local_path
 
 # Memory grows with it; a longer one is asked for with --context.
 DEFAULT_CONTEXT = 8192
@@ -59,7 +59,7 @@ def make(spec: str, rest: str, settings: Settings) -> Judge:
 
 def _find(spec: str, rest: str) -> Path:
     """A registry name first: it has no slash and no suffix, so a file of that name can be given as ./NAME."""
-    if rest in registry():
+    if rest in known_models():
         path = local_path(rest)
         if path is None:
             raise JudgeSpecError(f"--judge {spec}: its weights are not on this machine: jurybox models get {rest}")
@@ -68,7 +68,7 @@ def _find(spec: str, rest: str) -> Path:
         return path
     path = Path(rest).expanduser()
     if not path.is_file():
-        hint = "" if path.suffix else f"; {unknown_name('model', rest, registry())}"
+        hint = "" if path.suffix else f"; {unknown_name('model', rest, known_models())}"
         raise JudgeSpecError(f"--judge {spec}: there is no file {path}{hint}")
     return path
 
@@ -105,6 +105,8 @@ class LocalJudge(Judge):
 
     async def close(self) -> None:
         """End the call under way, free the model, let the thread go."""
+        if self._closed.is_set():
+            return
         self._closed.set()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._free)
         self._thread.shutdown(wait=False)

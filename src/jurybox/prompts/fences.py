@@ -35,10 +35,10 @@ def _mark(material: Sequence[str], summary: str) -> str:
     text = "\n".join(material)
     # Nothing rests on the mark being hard to guess, only on the test that it is not there; so the head is enough.
     checksum = zlib.crc32(text[:1000].encode("utf-8", "surrogatepass"))
-    judged = f"{text}\n{summary}".lower()  # 1271CF would look like 1271cf to a judge
-    # Counting on reaches every mark there is; hashing on could go round in a circle that somebody chose.
-    while (mark := f"{checksum:08x}") in judged:
-        checksum = (checksum + 1) % 2**32
+    # Digits alone: a mark with letters could be forged in capitals. Counting on reaches every mark there is; hashing on
+    # could go round in a circle that somebody chose.
+    while (mark := f"{checksum % 10**8:08}") in text or mark in summary:
+        checksum += 1
     return mark
 
 

@@ -57,9 +57,7 @@ def _group(rubric: Rubric, layout: Layout) -> str:
     return "form" if layout == "form" else f"rubric {rubric.name}"
 
 
-def _sheet(
-    group: tuple[Rubric, ...], chosen: Layout, answer: Answer | None, shared_fields: tuple[str, ...]
-) -> Sheet:
+def _sheet(group: tuple[Rubric, ...], chosen: Layout, answer: Answer | None, shared_fields: tuple[str, ...]) -> Sheet:
     first = group[0]
     if first.template is not None:
         return Sheet(group, "verbatim", first.answer or "tag", _fields(group))

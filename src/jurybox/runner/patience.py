@@ -60,7 +60,8 @@ async def ask(judge: Judge, question: Question, patience: Patience, rng: random.
         scored = sum(verdict.status in ("scored", "unsupported") for verdict in verdicts.values())
         if best is None or scored >= best[0]:
             best = (scored, len(attempts) - 1, verdicts)
-        if scored == len(verdicts) or unread >= patience.reasks:
+        # Probabilities are the same however often they are asked for.
+        if scored == len(verdicts) or unread >= patience.reasks or question.answer == "digit":
             break
         unread += 1
     if best is None:

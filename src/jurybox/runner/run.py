@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import islice
 
 from jurybox.data import Census, Dataset
 from jurybox.errors import JudgeRejection
@@ -28,6 +29,7 @@ from jurybox.types import Attempt, Item, Prompt, Question, Rubric, Sampling
 # Seconds that calls under way are given when a stop is asked for: they are paid already.
 GRACE = 10.0
 FAILURES_IN_A_ROW = 10
+ITEMS_AHEAD = 64
 # What signatures call the layout of a judge that is shown no prompt.
 DIRECT = "direct"
 
@@ -56,9 +58,9 @@ class Job:
     def judgments_an_item(self) -> int:
         return len(self.rubrics) * len(self.judges) * self.samples
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self, items: Iterable[Item] | None = None) -> Iterator[Call]:
         """Every call, grouped by item, so that prefix caches on the server's side can hit."""
-        for item in self.data:
+        for item in self.data if items is None else items:
             for judge in self.judges:
                 for sheet in self.sheets:
                     prompt = Prompt("") if judge.computed else render(sheet, item)
@@ -165,7 +167,8 @@ class _Run:
         self._job, self._store, self._series = job, store, series
         self._tally, self._progress = tally, progress
         self._writer = Writer(store)
-        self._under_way: dict[bytes, asyncio.Future[None]] = {}
+        # The calls under way, each with whoever waits for its answer.
+        self._under_way: dict[bytes, list[asyncio.Future[None]]] = {}
         self._turns = {
             judge.spec: asyncio.Semaphore(judge.most_at_once) for judge in job.judges if judge.most_at_once is not None
         }
@@ -173,7 +176,7 @@ class _Run:
         self._failed_in_a_row = 0
 
     async def work(self, stop: asyncio.Event) -> None:
-        calls = self._job.calls()
+        calls = self._job.calls(self._items())
         workers = [asyncio.create_task(self._worker(calls, stop)) for _ in range(self._job.concurrency)]
         stopped = asyncio.create_task(stop.wait())
         finished = asyncio.gather(*workers)
@@ -190,6 +193,13 @@ class _Run:
                 worker.cancel()
             await asyncio.gather(finished, *workers, return_exceptions=True)
 
+    def _items(self) -> Iterator[Item]:
+        """The data, read a little ahead, so that items reach the store in groups."""
+        items = iter(self._job.data)
+        while group := list(islice(items, ITEMS_AHEAD)):
+            self._writer.expect(group)
+            yield from group
+
     async def close(self) -> None:
         await self._writer.close()
         for judge in self._job.judges:
@@ -204,10 +214,12 @@ class _Run:
     async def _settle(self, call: Call) -> None:
         """Bring one call's judgments into the store, asking only for what was never answered."""
         while call.key in self._under_way:  # the same prompt about another item: one answer serves both
-            await self._under_way[call.key]
+            over = asyncio.get_running_loop().create_future()
+            self._under_way[call.key].append(over)
+            await over
         if self._count_kept(call):
             return
-        mine = self._under_way[call.key] = asyncio.get_running_loop().create_future()
+        others = self._under_way[call.key] = []
         try:
             outcome = self._answered_before(call)
             if outcome is None:
@@ -215,7 +227,9 @@ class _Run:
             await self._keep(call, outcome)
         finally:
             del self._under_way[call.key]
-            mine.set_result(None)
+            for over in others:
+                if not over.cancelled():
+                    over.set_result(None)
         if not call.judge.computed:  # a baseline's success says nothing about a server
             self._stop_when_gone(outcome)
 

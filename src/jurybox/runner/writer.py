@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from jurybox.store import Entry, RunFile
+from jurybox.types import Item
 
 # Seconds a commit may take on average before a thread of its own pays off.
 QUICK = 0.003
@@ -23,20 +25,22 @@ class Writer:
     def __init__(self, store: RunFile) -> None:
         self._store = store
         self._thread = ThreadPoolExecutor(1, "jurybox-writer")
-        self._waiting: list[Entry] = []
-        self._next: asyncio.Future[None] | None = None
+        self._waiting: list[tuple[Entry, asyncio.Future[None]]] = []
+        self._ahead: list[Item] = []
         self._committing: asyncio.Task[None] | None = None
         self._usual_seconds = 0.0
 
     async def put(self, entry: Entry) -> None:
         """Hand over an entry; returns when it is durable."""
-        self._waiting.append(entry)
-        if self._next is None:
-            self._next = asyncio.get_running_loop().create_future()
-        durable = self._next
+        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((entry, durable))
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_waiting())
-        await asyncio.shield(durable)
+        await durable
+
+    def expect(self, items: Iterable[Item]) -> None:
+        """Items whose judgments will follow: the next commit takes them along."""
+        self._ahead.extend(items)
 
     async def close(self) -> None:
         """Commit what was handed over, then let the thread go."""
@@ -46,17 +50,21 @@ class Writer:
 
     async def _commit_waiting(self) -> None:
         while self._waiting:
-            entries, durable = self._waiting, self._next
-            self._waiting, self._next = [], None
-            assert durable is not None, "entries never wait without a future"
+            waiting, self._waiting = self._waiting, []
+            ahead, self._ahead = self._ahead, []
+            failure: Exception | None = None
             try:
-                self._store.write(entries)
+                self._store.write([entry for entry, _ in waiting], ahead)
                 await self._commit()
             except Exception as exc:
-                durable.set_exception(exc)
-                durable.exception()  # seen, even where every waiter was cancelled
-            else:
-                durable.set_result(None)
+                failure = exc
+            for _, durable in waiting:
+                if durable.cancelled():  # its worker was stopped; the entry is kept all the same
+                    continue
+                if failure is None:
+                    durable.set_result(None)
+                else:
+                    durable.set_exception(failure)
         self._committing = None
 
     async def _commit(self) -> None:

@@ -73,6 +73,7 @@ class RunFile:
             raise
         self._recent_items: dict[tuple[str, str], int] = {}
         self._rubrics: dict[int, str] = {}
+        self._failed: set[bytes] = set()
         self._resumed = self._connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is not None
 
     @property
@@ -119,11 +120,16 @@ class RunFile:
     def _read(self, query: str, values: Sequence[Any]) -> Any:
         return self._committed.execute(query, values).fetchone()
 
-    def write(self, entries: Iterable[Entry]) -> None:
-        """Write entries into the open transaction, without making them durable yet."""
+    def write(self, entries: Iterable[Entry], ahead: Iterable[Item] = ()) -> None:
+        """Write entries into the open transaction, without making them durable yet.
+
+        Items may be written `ahead` of their judgments: many at once touch far fewer pages than one at a time.
+        """
         with self._translated():
             if not self._connection.in_transaction:
                 self._connection.execute("BEGIN IMMEDIATE")
+            for item in ahead:
+                self._item_number(item)
             for entry in entries:
                 self._write_entry(entry)
 
@@ -158,7 +164,8 @@ class RunFile:
     def _write_call(self, entry: Entry) -> int:
         if not entry.attempts:  # answered before, for this item or another
             return int(self._connection.execute("SELECT call FROM calls WHERE key = ?", (entry.key,)).fetchone()[0])
-        self._keep_failed_tries(entry.key)
+        if self._resumed or entry.key in self._failed:
+            self._keep_failed_tries(entry.key)
         last = entry.attempts[entry.decisive]
         (call,) = self._connection.execute(
             _UPSERT_CALL,
@@ -176,6 +183,8 @@ class RunFile:
                 ).decode(),
             ),
         ).fetchone()
+        if last.reply is None:
+            self._failed.add(entry.key)
         for number, attempt in enumerate(entry.attempts, 1):
             if attempt is not last:
                 self._connection.execute(_INSERT_ATTEMPT, (call, number, attempt.error or None, *to_row(attempt.reply)))
@@ -196,10 +205,9 @@ class RunFile:
             return known
         row = self._connection.execute("SELECT item FROM items WHERE id = ? AND system = ?", item.key).fetchone()
         number = int(row[0]) if row else self._insert_item(item)
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)",
-            [(number, rubric, rater, score) for rubric, given in item.human.items() for rater, score in given.items()],
-        )
+        ratings = [(number, rubric, rater, n) for rubric, given in item.human.items() for rater, n in given.items()]
+        if ratings:
+            self._connection.executemany("INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)", ratings)
         if len(self._recent_items) > 1000:
             self._recent_items.clear()
         self._recent_items[item.key] = number

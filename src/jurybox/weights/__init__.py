@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from jurybox.weights.cache import folder_of, is_here, local_path, where
 from jurybox.weights.fetch import get
-from jurybox.weights.registry import Model, WeightsFile, find, registry
+from jurybox.weights.registry import Model, WeightsFile, find, known_models
 from jurybox.weights.sources import Report
 
-__all__ = ["Model", "Report", "WeightsFile", "find", "folder_of", "get", "is_here", "local_path", "registry", "where"]
+__all__ = [
+    "Model",
+    "Report",
+    "WeightsFile",
+    "find",
+    "folder_of",
+    "get",
+    "is_here",
+    "known_models",
+    "local_path",
+    "where",
+]

@@ -51,14 +51,14 @@ class Model:
 
 def find(name: str) -> Model:
     """The entry of that name."""
-    known = registry()
+    known = known_models()
     if name not in known:
         raise WeightsError(unknown_name("model", name, known))
     return known[name]
 
 
 @cache
-def registry() -> Mapping[str, Model]:
+def known_models() -> Mapping[str, Model]:
     """Every entry by name, in the file's order."""
     return read_registry(files("jurybox.weights").joinpath("registry.toml").read_text("utf-8"))
 

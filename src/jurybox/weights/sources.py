@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
@@ -167,6 +168,8 @@ def _pieces(model: Model, address: str) -> Iterator[bytes]:
             while piece := answer.read(_PIECE):
                 yield piece
     except (OSError, http.client.HTTPException, ValueError) as exc:
+        if isinstance(exc, urllib.error.HTTPError):
+            exc.close()  # it is the answer itself, with its connection
         raise WeightsError(f"'{model.name}': {address} cannot be read: {exc}; {_again(model)}") from exc
 
 
