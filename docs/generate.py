@@ -32,7 +32,8 @@ def page() -> str:
 
 def _sections(command: click.Command, path: str, parent: click.Context | None) -> list[str]:
     name = path.rpartition(" ")[2]
-    context = click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100)
+    settings = {**command.context_settings, "max_content_width": 100, "terminal_width": 100}  # as the command has them
+    context = click.Context(command, info_name=name, parent=parent, **settings)
     sections = [f"\n## `{path}`\n\n```text\n{command.get_help(context)}\n```\n"]
     if isinstance(command, click.Group):
         for name, child in command.commands.items():

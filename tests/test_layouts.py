@@ -18,6 +18,8 @@ from jurybox.prompts import Sheet, render, sheets
 from jurybox.rubrics import builtin, load, packs
 from jurybox.types import ANSWERS, LAYOUTS, SCALE, Answer, Item, Layout, Reply, Review, Rubric
 
+# A form has several scores, so an answer of one does not fit it.
+FITTING = [pair for pair in product(LAYOUTS, ANSWERS) if pair not in (("form", "tag"), ("form", "digit"))]
 ITEM = Item(
     "p1",
     "sys",
@@ -228,7 +230,7 @@ def test_a_tag_filled_in_as_shown_is_read() -> None:
     assert verdict.score == 5
 
 
-@pytest.mark.parametrize(("layout", "answer"), [pair for pair in product(LAYOUTS, ANSWERS) if pair != ("form", "tag")])
+@pytest.mark.parametrize(("layout", "answer"), FITTING)
 def test_the_prompt_itself_echoed_is_no_verdict(layout: Layout, answer: Answer) -> None:
     """No example in a prompt is a score."""
     (sheet,) = sheets(load(["faithfulness"]), layout, answer)
@@ -236,11 +238,12 @@ def test_the_prompt_itself_echoed_is_no_verdict(layout: Layout, answer: Answer) 
     assert [verdict.score for verdict in verdicts.values()] == [None]
 
 
-def test_tags_do_not_fit_a_form() -> None:
-    with pytest.raises(SetupError, match=r"--answer tag .* does not fit --layout form; use form or json"):
-        sheets(load(["faithfulness"]), "form", "tag")
-    with pytest.raises(SetupError, match="--answer tag"):
-        sheets(load(["health-perspective"]), None, "tag")
+@pytest.mark.parametrize("answer", ["tag", "digit"])
+def test_one_score_a_call_does_not_fit_a_form(answer: Answer) -> None:
+    with pytest.raises(SetupError, match=rf"--answer {answer} .* does not fit --layout form; use form or json"):
+        sheets(load(["faithfulness"]), "form", answer)
+    with pytest.raises(SetupError, match=f"--answer {answer}"):
+        sheets(load(["health-perspective"]), None, answer)
 
 
 @pytest.mark.parametrize(
@@ -264,12 +267,8 @@ def test_the_label_names_the_answer_where_it_is_not_the_layouts_own(
 
 
 def test_every_layout_and_answer_has_its_own_label() -> None:
-    made = [
-        one("faithfulness", layout, answer).label
-        for layout, answer in product(LAYOUTS, ANSWERS)
-        if (layout, answer) != ("form", "tag")
-    ]
-    assert len(set(made)) == len(made) == 8
+    made = [one("faithfulness", layout, answer).label for layout, answer in FITTING]
+    assert len(set(made)) == len(made) == 10
 
 
 def test_the_digest_changes_with_everything_that_is_shown() -> None:

@@ -14,6 +14,7 @@ import struct
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,19 @@ def test_an_answer_that_is_cut_says_length_and_is_truncated(loop: asyncio.Runner
     reply = ask(loop, judge, question("Tell a long story about a kettle.", max_tokens=5))
     assert (reply.finish, reply.tokens_out) == ("length", 5)
     assert read(reply, (FLUENCY,), "tag")["fluency"].status == "truncated"
+
+
+def test_a_form_is_asked_in_one_call_and_read_for_every_rubric(loop: asyncio.Runner, judge: LocalJudge) -> None:
+    """The model is shown a filled form to copy; small as it is, what it writes has a status for each rubric."""
+    both = (FLUENCY, FAITHFULNESS)
+    user = "Copy this:\n\nScore for Fluency: 4\n\nScore for Faithfulness: 2"
+    asked = Question(ITEM, both, Prompt(user, SYSTEM), "form", Sampling(max_tokens=40))
+    verdicts = read(ask(loop, judge, asked), both, "form")
+    assert set(verdicts) == {"fluency", "faithfulness"}
+    assert (
+        judge._request(question("x"))["max_tokens"] * 2
+        == judge._request(replace(asked, sampling=Sampling()))["max_tokens"]
+    )
 
 
 def test_the_second_call_does_not_evaluate_the_shared_prefix_again(loop: asyncio.Runner, judge: LocalJudge) -> None:

@@ -27,13 +27,20 @@ def test_no_sentence_of_ours_names_a_score(name: str) -> None:
 def test_n_stands_where_the_number_goes(answer: Answer, names: list[str]) -> None:
     shown = wording.answer_format(load(names), answer)
     assert not re.search(r"score\W{0,8}[0-9]", shown, re.IGNORECASE)
-    assert len(re.findall(r"\bN\b", shown)) == 1 + (1 if answer == "tag" else len(names))
+    places = {"tag": 1, "digit": -1}  # the whole of a digit answer is the number, so no place for it is shown
+    assert len(re.findall(r"\bN\b", shown)) == 1 + places.get(answer, len(names))
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("answer", [answer for answer in ANSWERS if answer != "digit"])
 def test_reasoning_is_asked_for_before_the_score(answer: Answer) -> None:
     shown = wording.answer_format(load(["fluency"]), answer).lower()
     assert 0 <= shown.rindex("reasoning") < shown.rindex("score")
+
+
+def test_a_digit_is_asked_for_alone() -> None:
+    shown = wording.answer_format(load(["fluency"]), "digit")
+    assert "the number alone" in shown
+    assert "no reasoning" in shown
 
 
 def test_one_metric_is_judged_alone_and_several_each_by_itself() -> None:

@@ -6,7 +6,7 @@ Async once: `aevaluate` does the work, `evaluate` is its synchronous door.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars
 
 Data = str | Path | Iterable[Mapping[str, Any] | Item]
+DEFAULT_JUDGE = "embedded"
 # With several samples, some variety is the point of taking them.
 TEMPERATURE_WHEN_SAMPLING = 0.7
 
@@ -73,7 +74,7 @@ class Run:
 def make_job(
     data: Data,
     rubrics: str | Sequence[str | Rubric],
-    judge: str | Sequence[str],
+    judge: str | Sequence[str] = DEFAULT_JUDGE,
     *,
     layout: Layout | None = None,
     answer: Answer | None = None,
@@ -85,6 +86,7 @@ def make_job(
     price: tuple[float, float] | None = None,
     threads: int | None = None,
     context: int | None = None,
+    report: Callable[[str, int, int], None] | None = None,
     concurrency: int = 16,
     retries: int = 6,
     reasks: int = 2,
@@ -102,7 +104,7 @@ def make_job(
     specs = [judge] if isinstance(judge, str) else list(judge)
     if len(set(specs)) != len(specs):
         raise SetupError("a judge is named twice; --judge takes each one once")
-    settings = Settings(base_url, price, _replies, threads, context)
+    settings = Settings(base_url, price, _replies, threads, context, report)
     judges = tuple(make_judge(spec, settings) for spec in specs)
     asked = sheets(find_rubrics(rubrics), layout, answer, otherwise=_wished_layout(judges))
     _refuse_unknown_answers(judges, asked)
@@ -156,7 +158,7 @@ async def aevaluate(
     data: Data,
     *,
     rubrics: str | Sequence[str | Rubric],
-    judge: str | Sequence[str],
+    judge: str | Sequence[str] = DEFAULT_JUDGE,
     out: str | Path | None = None,
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
@@ -179,7 +181,9 @@ async def aevaluate(
     return Run(path, tally)
 
 
-def evaluate(data: Data, *, rubrics: str | Sequence[str | Rubric], judge: str | Sequence[str], **options: Any) -> Run:
+def evaluate(
+    data: Data, *, rubrics: str | Sequence[str | Rubric], judge: str | Sequence[str] = DEFAULT_JUDGE, **options: Any
+) -> Run:
     """`aevaluate` for code without an event loop."""
     return asyncio.run(aevaluate(data, rubrics=rubrics, judge=judge, **options))
 
@@ -207,7 +211,7 @@ def plan(
     data: Data,
     *,
     rubrics: str | Sequence[str | Rubric],
-    judge: str | Sequence[str],
+    judge: str | Sequence[str] = DEFAULT_JUDGE,
     out: str | Path | None = None,
     **options: Any,
 ) -> Plan:

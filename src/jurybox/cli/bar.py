@@ -22,6 +22,7 @@ class Bar:
         self._stream = stream
         self._started = self._shown = time.monotonic()
         self._tally = Tally()
+        self._fetched: set[str] = set()
 
     def __enter__(self) -> Bar:
         return self
@@ -38,6 +39,12 @@ class Bar:
         if now - self._shown >= SECONDS_BETWEEN_LINES:
             self._shown = now
             self._line(f"jurybox: {progress_text(tally, now - self._started)}")
+
+    def fetching(self, name: str, done: int, whole: int) -> None:
+        """The weights of a model are on their way."""
+        if name not in self._fetched:
+            self._fetched.add(name)
+            self._line(f"jurybox: fetching {name} ({whole / 1e6:.0f} MB), once; it is kept for the next time")
 
     def stopping(self, under_way: int) -> None:
         self._line(f"jurybox: stopping; waiting for {under_way} answers under way (Ctrl-C again to stop now)")
@@ -85,8 +92,8 @@ class RichBar(Bar):
         said = details_text(self._tally, time.monotonic() - self._started)
         self._progress.update(self._task, total=self._tally.total or None, completed=self._tally.done, said=said)
 
-    def stopping(self, under_way: int) -> None:
-        self._progress.console.print(f"stopping; waiting for {under_way} answers under way (Ctrl-C again to stop now)")
+    def _line(self, text: str) -> None:
+        self._progress.console.print(text, markup=False, highlight=False)
 
 
 def progress_text(tally: Tally, seconds: float) -> str:

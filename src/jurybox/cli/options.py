@@ -51,9 +51,10 @@ _JOB = (
         "--judge",
         "judges",
         multiple=True,
-        required=True,
+        default=["embedded"],
+        show_default=True,
         metavar="SPEC",
-        help="openai/MODEL, local/PATH.gguf, baseline/length|constant|system|rouge, replay/RUN.db. Repeatable.",
+        help="embedded, openai/MODEL, local/PATH.gguf, baseline/NAME, replay/RUN.db. Repeatable.",
     ),
     click.option(
         "--layout",

@@ -33,4 +33,4 @@ async def _run(arguments: dict[str, Any]) -> api.Run:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupt)
     with make_bar(sys.stderr) as bar:
-        return await api.aevaluate(progress=bar, stop=stop, **arguments)
+        return await api.aevaluate(progress=bar, stop=stop, report=bar.fetching, **arguments)

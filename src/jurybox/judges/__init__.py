@@ -1,4 +1,4 @@
-"""Judges by specification: `openai/MODEL`, `local/PATH.gguf`, `baseline/NAME`, `replay/RUN.db`.
+"""Judges by specification: `embedded`, `openai/MODEL`, `local/PATH.gguf`, `baseline/NAME`, `replay/RUN.db`.
 
 A judge is one coroutine, `ask(question) -> Reply`. It tries once: it raises `JudgeFailure` when that call failed and
 `JudgeRejection` when no call can succeed. Trying again, limits and storage are the runner's. Vendor code stays in here.
@@ -16,11 +16,14 @@ __all__ = ["PROVIDERS", "Judge", "Settings", "make_judge"]
 
 # What stands before the first slash of a specification -> the module whose `make(spec, rest, settings)` builds it.
 PROVIDERS: Mapping[str, str] = {
+    "embedded": "jurybox.judges.embedded",
     "openai": "jurybox.judges.openai",
     "local": "jurybox.judges.local",
     "baseline": "jurybox.judges.baselines",
     "replay": "jurybox.judges.replay",
 }
+# Those that are a whole specification by themselves.
+ALONE = frozenset({"embedded"})
 
 
 def make_judge(spec: str, settings: Settings) -> Judge:
@@ -28,7 +31,9 @@ def make_judge(spec: str, settings: Settings) -> Judge:
     provider, slash, rest = spec.partition("/")
     if provider not in PROVIDERS:
         raise JudgeSpecError(f"--judge {spec}: {unknown_name('judge', provider, PROVIDERS)}")
-    if not slash or not rest:
+    if provider in ALONE and slash:
+        raise JudgeSpecError(f"--judge {spec}: takes nothing behind it: --judge {provider}")
+    if provider not in ALONE and not rest:
         raise JudgeSpecError(f"--judge {spec}: name what stands behind the slash, as in {provider}/NAME")
     judge: Judge = importlib.import_module(PROVIDERS[provider]).make(spec, rest, settings)
     return judge

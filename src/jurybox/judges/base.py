@@ -16,13 +16,15 @@ ReplyLookup = Callable[[str, int], Reply | None]
 class Settings:
     """How to reach a judge. `price` is USD for a million tokens in and out; None asks the price table.
     `replies` opens an earlier run by its path; the store is to the right of us, so it is handed in.
-    `threads` and `context` (in tokens) are for models that run in this process."""
+    `threads` and `context` (in tokens) are for models that run in this process; `report` hears of their weights being
+    fetched: name, bytes so far, bytes in all."""
 
     base_url: str | None = None
     price: tuple[float, float] | None = None
     replies: Callable[[str], ReplyLookup] | None = None
     threads: int | None = None
     context: int | None = None
+    report: Callable[[str, int, int], None] | None = None
 
 
 class Judge(ABC):
@@ -48,6 +50,9 @@ class Judge(ABC):
 
     def observe(self, item: Item) -> None:  # noqa: B027  a hook, empty for most judges
         """See an item while the data is checked, before the first question."""
+
+    async def prepare(self) -> None:  # noqa: B027  a hook, empty for most judges
+        """Get ready: the data is checked, the first question is next. What is lacking is an error now, not later."""
 
     @abstractmethod
     async def ask(self, question: Question) -> Reply:

@@ -68,8 +68,8 @@ def _find(spec: str, rest: str) -> Path:
         return path
     path = Path(rest).expanduser()
     if not path.is_file():
-        hint = "" if path.suffix else f"; {unknown_name('model', rest, known_models())}"
-        raise JudgeSpecError(f"--judge {spec}: there is no file {path}{hint}")
+        hint = "see jurybox models list" if path.suffix else unknown_name("model", rest, known_models())
+        raise JudgeSpecError(f"--judge {spec}: there is no file {path}; {hint}")
     return path
 
 

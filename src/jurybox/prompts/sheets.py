@@ -63,7 +63,8 @@ def _sheet(group: tuple[Rubric, ...], chosen: Layout, answer: Answer | None, sha
         return Sheet(group, "verbatim", first.answer or "tag", _fields(group))
     if answer in ("tag", "digit") and chosen == "form":
         raise SetupError(
-            f"--answer {answer} gives one score a call, so it does not fit --layout form; use form or json"
+            f"--answer {answer} gives one score a call, so it does not fit --layout form; use form or json, or another "
+            "--layout"
         )
     way: Answer = answer or ("form" if chosen == "form" else "tag")
     return Sheet(group, chosen, way, shared_fields if chosen == "shared" else _fields(group))

@@ -68,7 +68,7 @@ def make_plan(job: Job, earlier: RunReader | None = None) -> Plan:
         plan.calls += 1
         plan.tokens_in += tokens_in
         plan.tokens_out += tokens_out
-        plan.seconds += assumptions["seconds_a_call"] / job.concurrency
+        plan.seconds += assumptions["seconds_a_call"] / min(job.concurrency, call.judge.most_at_once or job.concurrency)
         cost = call.judge.cost(Reply("", tokens_in=tokens_in, tokens_out=tokens_out))
         plan.cost = None if cost is None or plan.cost is None else plan.cost + cost
     return Plan(census.items, len(census.systems), census.items * job.judgments_an_item, judges, assumptions)

@@ -111,6 +111,8 @@ async def execute(
     stop = stop or asyncio.Event()
     # In a thread, so that a stop can be asked for while a large file is being checked.
     census = await asyncio.to_thread(check, job, store, stop)
+    for judge in job.judges:
+        await judge.prepare()
     series = open_series(job, store, census.items, version)
     tally = Tally(total=census.items * job.judgments_an_item)
     run = _Run(job, store, series, tally, progress or Silent())

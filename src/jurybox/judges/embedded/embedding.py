@@ -1,0 +1,155 @@
+"""Sentence embeddings by all-MiniLM-L6-v2 in numpy.
+
+Owns reading the safetensors file and the BERT forward pass (mean pooling, unit length).
+Refuses to fetch anything: it is given a folder with `model.safetensors` and `tokenizer.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+Floats = NDArray[np.float32]
+_HEADS = 12
+_MOST_TOKENS = 128
+_BATCH_TOKENS = 2048
+_MASKED = np.float32(-1e9)
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """A text's unit vector, and one for each word piece with its character offsets."""
+
+    sentence: Floats
+    pieces: Floats
+    offsets: tuple[tuple[int, int], ...]
+
+
+class SentenceEncoder:
+    """Turns sentences into unit vectors; remembers nothing between calls."""
+
+    def __init__(self, folder: Path) -> None:
+        self._weights = _read_safetensors(folder / "model.safetensors")
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(_MOST_TOKENS)
+        self._layers = 1 + max(int(name.split(".")[2]) for name in self._weights if name.startswith("encoder.layer."))
+        self.width = self._weights["embeddings.word_embeddings.weight"].shape[1]
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """One unit vector a text, in the given order."""
+        ids = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        out = np.zeros((len(ids), self.width), np.float32)
+        for batch in _batches([len(i) for i in ids]):
+            states, mask = self._states([ids[i] for i in batch])
+            pooled = (states * mask[..., None]).sum(axis=1)
+            out[batch] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return out
+
+    def encode_words(self, texts: Sequence[str]) -> list[WordVectors]:
+        """The sentence vector and a unit vector for each word piece, from one pass."""
+        encodings = self._tokenizer.encode_batch(list(texts))
+        out: list[WordVectors | None] = [None] * len(encodings)
+        for batch in _batches([len(e.ids) for e in encodings]):
+            states, mask = self._states([encodings[i].ids for i in batch])
+            pooled = (states * mask[..., None]).sum(axis=1)
+            pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
+            states /= np.linalg.norm(states, axis=2, keepdims=True)
+            for row, index in enumerate(batch):
+                offsets = encodings[index].offsets[1:-1]
+                out[index] = WordVectors(pooled[row], states[row, 1 : 1 + len(offsets)].copy(), tuple(offsets))
+        return [vectors for vectors in out if vectors is not None]
+
+    def _states(self, ids: list[list[int]]) -> tuple[Floats, Floats]:
+        """Last-layer states of a padded batch, and its mask."""
+        longest = max(map(len, ids))
+        tokens = np.zeros((len(ids), longest), np.int64)
+        mask = np.zeros((len(ids), longest), np.float32)
+        for row, sequence in enumerate(ids):
+            tokens[row, : len(sequence)] = sequence
+            mask[row, : len(sequence)] = 1
+        x = self._embed(tokens)
+        bias = (1 - mask)[:, None, None, :] * _MASKED
+        for index in range(self._layers):
+            x = self._layer(x, bias, f"encoder.layer.{index}.")
+        return x, mask
+
+    def _embed(self, tokens: NDArray[np.int64]) -> Floats:
+        w = self._weights
+        x = w["embeddings.word_embeddings.weight"][tokens]
+        x = x + w["embeddings.position_embeddings.weight"][: tokens.shape[1]]
+        x += w["embeddings.token_type_embeddings.weight"][0]
+        return self._norm(x, "embeddings.LayerNorm")
+
+    def _layer(self, x: Floats, bias: Floats, name: str) -> Floats:
+        x = self._norm(x + self._attention(x, bias, name + "attention."), name + "attention.output.LayerNorm")
+        inner = _gelu(self._linear(x, name + "intermediate.dense"))
+        return self._norm(x + self._linear(inner, name + "output.dense"), name + "output.LayerNorm")
+
+    def _attention(self, x: Floats, bias: Floats, name: str) -> Floats:
+        rows, length, width = x.shape
+
+        def heads(part: str) -> Floats:
+            y = self._linear(x, f"{name}self.{part}").reshape(rows, length, _HEADS, -1)
+            return y.transpose(0, 2, 1, 3)
+
+        q, k, v = heads("query"), heads("key"), heads("value")
+        scores = q @ k.transpose(0, 1, 3, 2) * np.float32((width // _HEADS) ** -0.5) + bias
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        scores /= scores.sum(axis=-1, keepdims=True)
+        mixed = (scores @ v).transpose(0, 2, 1, 3).reshape(rows, length, width)
+        return self._linear(mixed, name + "output.dense")
+
+    def _linear(self, x: Floats, name: str) -> Floats:
+        flat = x.reshape(-1, x.shape[-1]) @ self._weights[name + ".weight"].T
+        flat += self._weights[name + ".bias"]
+        return np.asarray(flat.reshape(*x.shape[:-1], -1), np.float32)
+
+    def _norm(self, x: Floats, name: str) -> Floats:
+        x = x - x.mean(axis=-1, keepdims=True)
+        x /= np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(1e-12))
+        return np.asarray(x * self._weights[name + ".weight"] + self._weights[name + ".bias"], np.float32)
+
+
+def _batches(lengths: list[int]) -> list[list[int]]:
+    """Texts of similar length together, a bounded number of padded tokens a batch."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    batches: list[list[int]] = []
+    for index in order:
+        if batches and lengths[index] * (len(batches[-1]) + 1) <= _BATCH_TOKENS:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches
+
+
+def _gelu(x: Floats) -> Floats:
+    """x times the normal distribution function; erf by Abramowitz & Stegun 7.1.26."""
+    z = np.abs(x) * np.float32(0.70710678)
+    t = 1 / (1 + np.float32(0.3275911) * z)
+    poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    erf = np.sign(x) * (1 - poly * np.exp(-z * z))
+    return np.asarray(0.5 * x * (1 + erf), np.float32)
+
+
+def _read_safetensors(path: Path) -> dict[str, Floats]:
+    """Float32 tensors, mapped from the file, so unused rows cost no memory."""
+    with path.open("rb") as handle:
+        whole = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
+    size = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + size])
+    tensors: dict[str, Floats] = {}
+    for name, entry in header.items():
+        if name == "__metadata__" or entry["dtype"] != "F32":
+            continue
+        start, end = entry["data_offsets"]
+        flat = np.frombuffer(whole, "<f4", (end - start) // 4, 8 + size + start)
+        tensors[name.removeprefix("bert.")] = flat.reshape(entry["shape"])
+    return tensors

@@ -1,0 +1,174 @@
+"""All evidence about one summary, gathered once for every rubric.
+
+Owns putting the parts together: `gather_source` reads a source, `gather` looks at summaries
+of it. Features are plain numbers for `recipes`; details are JSON for people.
+Holds no state and gives no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jurybox.judges.embedded.contrast import Contrasts
+from jurybox.judges.embedded.embedding import SentenceEncoder
+from jurybox.judges.embedded.language import Wording, evaluate_source, wordings
+from jurybox.judges.embedded.llama import LlamaScorer, Prefix
+from jurybox.judges.embedded.opinion import CLEAR, Axis, Opinion, opinion, polarities
+from jurybox.judges.embedded.perspective import manner, margin
+from jurybox.judges.embedded.sentences import Span, sentences, words
+from jurybox.judges.embedded.source import Source, read_source
+from jurybox.judges.embedded.statements import absent, negations
+from jurybox.judges.embedded.support import (
+    NEAR,
+    STOP,
+    Support,
+    Theme,
+    Vectors,
+    passage_evidence,
+    self_similarity,
+    support,
+    theme_nearness,
+    themes,
+    vectors,
+)
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Models:
+    """Everything loaded: the language model, the encoder, and the tables made for them."""
+
+    language: LlamaScorer
+    contrasts: Contrasts
+    encoder: SentenceEncoder
+    log_unigram: Floats
+    axis: Axis
+    ways: Mapping[str, Floats]
+
+
+@dataclass(frozen=True)
+class SourceEvidence:
+    """A source evaluated once."""
+
+    source: Source
+    prefix: Prefix
+    vectors: Vectors
+    felt: Floats
+    themes: tuple[Theme, ...]
+    words: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Numbers for the rubrics (None where there is nothing to measure) and details."""
+
+    features: Mapping[str, float | None]
+    details: Mapping[str, Any]
+
+
+def gather_source(models: Models, source: Mapping[str, Any]) -> SourceEvidence:
+    """Reads and evaluates a source for any number of summaries."""
+    read, prefix = evaluate_source(models.language, read_source(source))
+    texts = [passage.text for passage in read.passages]
+    found = vectors(models.encoder, texts)
+    return SourceEvidence(
+        read,
+        prefix,
+        found,
+        polarities(models.axis, texts, found),
+        themes(read, found) if texts else (),
+        frozenset(words(read.text)),
+    )
+
+
+def gather(models: Models, known: SourceEvidence, summaries: Sequence[str]) -> list[Evidence]:
+    """Evidence about several summaries of one source; each must have at least one word."""
+    worded = wordings(models.language, models.contrasts, known.prefix, models.log_unigram, summaries)
+    return [_gather_one(models, known, text, wording) for text, wording in zip(summaries, worded, strict=True)]
+
+
+def _gather_one(models: Models, known: SourceEvidence, text: str, wording: Wording) -> Evidence:
+    spans = sentences(text)
+    here = vectors(models.encoder, [span.text for span in spans])
+    features: dict[str, float | None] = {
+        "slor": wording.slor,
+        "slor_low": wording.slor_low,
+        "unrepeated": wording.unrepeated,
+        "self_similarity": self_similarity(here.sentences),
+        "rarity": wording.rarity,
+        "lead": wording.lead,
+    }
+    details: dict[str, Any] = {
+        "read": asdict(known.source.reading),
+        "odd_words": [{"text": word, "slor": round(value, 2)} for word, value in wording.odd],
+        "rivals": [{"text": c.text, "likelier": c.rival, "lead": round(c.lead, 2)} for c in wording.outdone],
+    }
+    if known.source.passages:
+        found = support(known.source, known.vectors, here)
+        felt = opinion(
+            known.source, known.vectors, known.felt, here, polarities(models.axis, [span.text for span in spans], here)
+        )
+        features |= _source_features(models, known, text, spans, here, found, felt)
+        details |= _source_details(known, text, spans, here, found, felt)
+    return Evidence(features, details)
+
+
+def _source_features(
+    models: Models, known: SourceEvidence, text: str, spans: list[Span], here: Vectors, found: Support, felt: Opinion
+) -> dict[str, float | None]:
+    source = known.source
+    return {
+        "precision": found.precision,
+        "least_support": found.least,
+        "piece_precision": found.piece_precision,
+        "coverage": found.coverage,
+        "piece_recall": found.piece_recall,
+        "piece_recall_low": found.piece_recall_low,
+        "sentiment_agreement": felt.agreement,
+        "founded": -float(len(absent(text, source.text))) / max(1, len(spans)),
+        "shared_words": _shared_words(text, known.words),
+        "own_margin": margin(source, known.vectors, here),
+        "own_manner": manner(source, models.ways, here),
+    }
+
+
+def _source_details(
+    known: SourceEvidence, text: str, spans: list[Span], here: Vectors, found: Support, felt: Opinion
+) -> dict[str, Any]:
+    passages = known.source.passages
+    best = [passages[i] for i in found.best_passage]
+    rows = [
+        {"start": span.start, "end": span.end, "text": span.text, "support": passage_evidence(passage, score)}
+        for span, passage, score in zip(spans, best, found.best_score, strict=True)
+    ]
+    flags = absent(text, known.source.text) + negations(spans, [p.text for p in best], found.best_score)
+    near = theme_nearness(known.themes, known.vectors, here)
+    return {
+        "sentences": rows,
+        "least_supported": rows[int(np.argmin(found.best_score))],
+        "missed_themes": [
+            {**passage_evidence(passages[t.passage], t.nearness), "share": round(t.share, 3)}
+            for t in near
+            if t.nearness < NEAR
+        ],
+        "themes": len(near),
+        "sentiment_differs": [
+            {"text": span.text, "start": span.start, "end": span.end, "summary": round(a, 2), "source": round(b, 2)}
+            for span, a, b in zip(spans, felt.summary, felt.expected, strict=True)
+            if abs(a - b) >= CLEAR
+        ],
+        "sentiment": {"summary": round(felt.overall_summary, 2), "source": round(felt.overall_source, 2)},
+        "flags": [asdict(flag) for flag in flags],
+    }
+
+
+def _shared_words(text: str, known: frozenset[str]) -> float:
+    """Distinct content words that the source has too, for each word of the summary."""
+    said = words(text)
+    return len({word for word in said if word not in STOP and word in known}) / max(1, len(said))

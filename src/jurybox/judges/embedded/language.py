@@ -1,0 +1,125 @@
+"""How expected the words of a summary are, to a language model that has read the source.
+
+Owns the likelihood evidence. Raw likelihood rewards bland text, so each token's
+log-probability is set against its frequency (SLOR: Pauls & Klein 2012; Lau, Clark &
+Lappin 2017), and tokens inside a repeated trigram are left out, since a repetition is
+always likely. Its mean says how well the text follows from the source, its lowest fifth
+where it breaks. Refuses to judge a text by raw likelihood, entropy or rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jurybox.judges.embedded.contrast import Contrast, Contrasts, mean_lead
+from jurybox.judges.embedded.llama import LlamaScorer, Prefix
+from jurybox.judges.embedded.source import Passage, Source, prompt, take_evenly
+
+Floats = NDArray[np.float32]
+MOST_PROMPT_TOKENS = 1200
+MOST_SUMMARY_TOKENS = 1200
+_OPENING = "\n\nSummary:"
+_LOW_SHARE = 5  # the lowest fifth
+_CLIP = 12.0
+_TOGETHER = 4  # summaries in one pass: enough for the matrix products, bounded in memory
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Likelihood evidence of one summary.
+
+    `odd` are its least expected words, worst first; `outdone` the words that a rival outdoes.
+    """
+
+    tokens: int
+    slor: float
+    slor_low: float
+    unrepeated: float
+    rarity: float
+    lead: float | None
+    odd: tuple[tuple[str, float], ...]
+    outdone: tuple[Contrast, ...]
+
+
+def evaluate_source(model: LlamaScorer, source: Source) -> tuple[Source, Prefix]:
+    """Reads the source once; says in `reading` how many passages fitted."""
+    chosen = _fitting(model, source)
+    text = prompt(source, chosen)
+    prefix = model.prefix(model.tokenize(text + _OPENING))
+    return replace(source, reading=replace(source.reading, prompt_passages_read=len(chosen))), prefix
+
+
+def wordings(
+    model: LlamaScorer, contrasts: Contrasts, prefix: Prefix, log_unigram: Floats, summaries: Sequence[str]
+) -> list[Wording]:
+    """Evidence for several summaries of one source, in few passes over the model."""
+    out: list[Wording] = []
+    for start in range(0, len(summaries), _TOGETHER):
+        # the model's tokens carry the space before a word, so the text gets one too
+        texts = [" " + " ".join(summary.split()) for summary in summaries[start : start + _TOGETHER]]
+        encoded = [model.encode(text) for text in texts]
+        scored = model.score([(prefix, ids[:MOST_SUMMARY_TOKENS]) for ids, _ in encoded])
+        for text, (ids, offsets), entry in zip(texts, encoded, scored, strict=True):
+            places = contrasts.find(text, ids, offsets, entry)
+            out.append(_wording(text, ids, offsets, entry.log_probabilities, log_unigram, places))
+    return out
+
+
+def _fitting(model: LlamaScorer, source: Source) -> list[Passage]:
+    sizes = {passage: len(model.tokenize(passage.text)) + 2 for passage in source.passages}
+    if sum(sizes.values()) <= MOST_PROMPT_TOKENS:
+        return list(source.passages)
+    groups: dict[int, list[Passage]] = {}
+    for passage in source.passages:
+        groups.setdefault(passage.document, []).append(passage)
+    low, high = 0, len(source.passages)
+    while low < high:  # the largest even selection within the bound
+        middle = (low + high + 1) // 2
+        taken = take_evenly(list(groups.values()), middle)
+        if sum(sizes[passage] for passage in taken) <= MOST_PROMPT_TOKENS:
+            low = middle
+        else:
+            high = middle - 1
+    return take_evenly(list(groups.values()), low)
+
+
+def _wording(
+    text: str,
+    ids: list[int],
+    offsets: list[tuple[int, int]],
+    scores: Floats,
+    log_unigram: Floats,
+    places: list[Contrast],
+) -> Wording:
+    ids = ids[: len(scores)]
+    frequency = log_unigram[np.asarray(ids)]
+    fresh = _fresh(ids)
+    slor = np.clip(scores - frequency, -_CLIP, _CLIP)
+    kept = np.sort(slor[fresh])
+    lowest = kept[: max(1, len(kept) // _LOW_SHARE)]
+    order = np.argsort(np.where(fresh, slor, np.inf))[:3]
+    return Wording(
+        tokens=len(ids),
+        slor=float(kept.mean()),
+        slor_low=float(lowest.mean()),
+        unrepeated=float(fresh.mean()),
+        rarity=float(-frequency.mean()),
+        lead=mean_lead(places),
+        odd=tuple((text[offsets[i][0] : offsets[i][1]].strip(), float(slor[i])) for i in order if fresh[i]),
+        outdone=tuple(sorted((p for p in places if p.lead < 0), key=lambda p: p.lead)[:3]),
+    )
+
+
+def _fresh(ids: Sequence[int]) -> NDArray[np.bool_]:
+    """False where a token ends a trigram that the text already had."""
+    seen: set[tuple[int, ...]] = set()
+    fresh = np.ones(len(ids), bool)
+    for end in range(2, len(ids)):
+        gram = tuple(ids[end - 2 : end + 1])
+        fresh[end] = gram not in seen
+        seen.add(gram)
+    return fresh
