@@ -1,7 +1,7 @@
 """Records to Items: aliases, `--map`, one source with many summaries, ratings; and the check before the first call.
 
-A `Dataset` is walked once to check it and once to judge it; only keys' hashes are kept in between, so a
-million items need no more memory than a few.
+A `Dataset` is walked once to check it and once to judge it; of a large file only keys' hashes are kept in between, so
+a million items need no more memory than a few thousand.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from jurybox.fields import FIELDS, IDENTITY_ALIASES, canonical_name
 from jurybox.types import Item, Rubric
 
 DEFAULT_SYSTEM = "default"
+# A file up to this size is kept as items once it is checked; a larger one is read again, line by line.
+SMALL_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Dataset:
         self._path: Path | None = None
         self._spool: IO[bytes] | None = None
         self._records: list[Record | Item] = []
+        self._remembered: list[tuple[int, Item]] | None = None
         if data == "-":
             self._spool = _spooled(sys.stdin.buffer)
             weakref.finalize(self, self._spool.close)
@@ -66,6 +69,9 @@ class Dataset:
 
     def located(self) -> Iterator[tuple[int, Item]]:
         """Every item with its line, up to the limit."""
+        if self._remembered is not None:
+            yield from self._remembered
+            return
         count = 0
         for line, record in self._raw():
             for item in self._items(line, record):
@@ -83,7 +89,10 @@ class Dataset:
         seen: set[int] = set()
         systems: dict[str, None] = {}
         rated = matched = count = 0
+        remembered: list[tuple[int, Item]] | None = [] if self._is_small() else None
         for line, item in self.located():
+            if remembered is not None:
+                remembered.append((line, item))
             for rubric in rubrics:
                 self._require(line, item, rubric)
             fingerprint = hash(item.key)
@@ -99,7 +108,12 @@ class Dataset:
         if not count:
             raise DataError(self.name, None, "is empty; at least one item is needed")
         self._refuse_unseen_columns()
+        self._remembered = remembered
         return Census(count, tuple(systems), rated, len(self._ratings) - matched)
+
+    def _is_small(self) -> bool:
+        """Whether the items may stay in memory after the check, so that the file is read once and not twice."""
+        return self._path is not None and self._path.suffix != ".parquet" and self._path.stat().st_size <= SMALL_BYTES
 
     def _raw(self) -> Iterator[tuple[int, Record | Item]]:
         if self._path is not None:

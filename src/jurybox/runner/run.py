@@ -29,7 +29,8 @@ from jurybox.types import Attempt, Item, Prompt, Question, Rubric, Sampling
 # Seconds that calls under way are given when a stop is asked for: they are paid already.
 GRACE = 10.0
 FAILURES_IN_A_ROW = 10
-ITEMS_AHEAD = 64
+ITEMS_AHEAD = 16
+KEYS_REMEMBERED = 1_000_000
 # What signatures call the layout of a judge that is shown no prompt.
 DIRECT = "direct"
 
@@ -176,6 +177,7 @@ class _Run:
         }
         self._rng = random.Random()  # noqa: S311  jitter, not secrets
         self._failed_in_a_row = 0
+        self._asked: set[int] = set()
 
     async def work(self, stop: asyncio.Event) -> None:
         calls = self._job.calls(self._items())
@@ -254,10 +256,20 @@ class _Run:
 
     def _answered_before(self, call: Call) -> Outcome | None:
         """The outcome of a call with the same key that was paid before, for this item or another."""
-        reply = None if call.judge.computed else self._store.find_reply(call.key)
+        if call.judge.computed or not self._may_be_known(call.key):
+            return None
+        reply = self._store.find_reply(call.key)
         if reply is None:
             return None
         return Outcome((), 0, read(reply, call.question.rubrics, call.question.answer))
+
+    def _may_be_known(self, key: bytes) -> bool:
+        """False spares a look-up: this file was new, and the key was not asked since. A long run stops remembering."""
+        if self._store.resumed or len(self._asked) >= KEYS_REMEMBERED:
+            return True
+        before = len(self._asked)
+        self._asked.add(hash(key))
+        return len(self._asked) == before
 
     async def _keep(self, call: Call, outcome: Outcome) -> None:
         cost = _cost(call.judge, outcome.attempts)

@@ -72,6 +72,7 @@ class RunFile:
             self._lock.release()
             raise
         self._recent_items: dict[tuple[str, str], int] = {}
+        self._last_source: tuple[Any, int] = (None, 0)
         self._rubrics: dict[int, str] = {}
         self._failed: set[bytes] = set()
         self._resumed = self._connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is not None
@@ -144,6 +145,7 @@ class RunFile:
             yield
         except BaseException as exc:
             self._recent_items.clear()
+            self._last_source = (None, 0)
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             if not isinstance(exc, sqlite3.Error):
@@ -167,6 +169,7 @@ class RunFile:
         if self._resumed or entry.key in self._failed:
             self._keep_failed_tries(entry.key)
         last = entry.attempts[entry.decisive]
+        reasons = {self._rubrics[series]: verdict.reason for series, verdict in entry.verdicts.items()}
         (call,) = self._connection.execute(
             _UPSERT_CALL,
             (
@@ -178,9 +181,7 @@ class RunFile:
                 *to_row(last.reply),
                 entry.cost,
                 time.time(),
-                orjson.dumps(
-                    {self._rubrics[series]: verdict.reason for series, verdict in entry.verdicts.items()}
-                ).decode(),
+                orjson.dumps(reasons).decode(),
             ),
         ).fetchone()
         if last.reply is None:
@@ -203,8 +204,7 @@ class RunFile:
         known = self._recent_items.get(item.key)
         if known is not None:
             return known
-        row = self._connection.execute("SELECT item FROM items WHERE id = ? AND system = ?", item.key).fetchone()
-        number = int(row[0]) if row else self._insert_item(item)
+        number = self._find_item(item) or self._insert_item(item)
         ratings = [(number, rubric, rater, n) for rubric, given in item.human.items() for rater, n in given.items()]
         if ratings:
             self._connection.executemany("INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)", ratings)
@@ -213,17 +213,35 @@ class RunFile:
         self._recent_items[item.key] = number
         return number
 
+    def _find_item(self, item: Item) -> int | None:
+        if not self._resumed:  # keys are unique in the data, so an item that was not seen lately is new
+            return None
+        row = self._connection.execute("SELECT item FROM items WHERE id = ? AND system = ?", item.key).fetchone()
+        return None if row is None else int(row[0])
+
     def _insert_item(self, item: Item) -> int:
-        digest, body = _source(item)
-        row = self._connection.execute("SELECT source FROM sources WHERE digest = ?", (digest,)).fetchone()
-        if row is None:
-            query = "INSERT INTO sources (digest, body) VALUES (?, ?)"
-            row = (self._connection.execute(query, (digest, body.decode())).lastrowid,)
         cursor = self._connection.execute(
-            "INSERT INTO items (id, system, summary, source, metadata) VALUES (?, ?, ?, ?, ?)",
-            (item.id, item.system, item.summary, row[0], _metadata(item)),
+            "INSERT INTO items (id, system, summary, source, metadata) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (id, system) DO NOTHING",
+            (item.id, item.system, item.summary, self._source_number(item), _metadata(item)),
         )
-        return int(cursor.lastrowid or 0)
+        if cursor.rowcount == 1:
+            return int(cursor.lastrowid or 0)
+        row = self._connection.execute("SELECT item FROM items WHERE id = ? AND system = ?", item.key).fetchone()
+        return int(row[0])
+
+    def _source_number(self, item: Item) -> int:
+        """The source's row: one for all the items that share it, which mostly stand together."""
+        if item.source is self._last_source[0]:
+            return self._last_source[1]
+        digest, body = _source(item)
+        query = "INSERT OR IGNORE INTO sources (digest, body) VALUES (?, ?)"
+        cursor = self._connection.execute(query, (digest, body.decode()))
+        number = cursor.lastrowid
+        if cursor.rowcount == 0:
+            (number,) = self._connection.execute("SELECT source FROM sources WHERE digest = ?", (digest,)).fetchone()
+        self._last_source = (item.source, int(number or 0))
+        return self._last_source[1]
 
 
 def source_json(item: Item) -> bytes:
@@ -234,7 +252,7 @@ def source_json(item: Item) -> bytes:
 def _source(item: Item) -> tuple[int, bytes]:
     """The source's digest, as a number that SQLite can hold, and its JSON."""
     body = source_json(item)
-    return int.from_bytes(hashlib.blake2b(body, digest_size=8).digest()) >> 1, body
+    return int.from_bytes(hashlib.sha256(body).digest()[:8]) >> 1, body
 
 
 def _metadata(item: Item) -> str:
