@@ -7,6 +7,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 .PHONY: demo test check format docs bench clean
 
 demo: $(VENV)/demo-ready
+	rm -f build/demo.run.db
 	$(BIN)/jurybox demo --out build/demo.run.db
 
 test: $(VENV)/dev-ready check
@@ -35,7 +36,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo-ready: $(BIN)/python pyproject.toml
-	$(PIP) install --editable .
+	$(PIP) install --editable '.[embedded]'
 	touch $@
 
 $(VENV)/dev-ready: $(BIN)/python pyproject.toml

@@ -89,13 +89,17 @@ def test_run_show_and_export_print_one_json_document(
 
 @pytest.mark.parametrize("pack", ["product-opinion", "health-perspective"])
 def test_demo_prints_one_json_document(jurybox: Command, pack: str) -> None:
-    assert document(jurybox("demo", "--pack", pack, "--json"))["judge"] == "baseline/length"
+    done = jurybox("demo", "--pack", pack, "--judge", "baseline/length", "--json")
+    assert document(done)["judge"] == "baseline/length"
 
 
-def test_demo_says_on_the_screen_that_its_judge_is_no_judge(jurybox: Command) -> None:
-    done = jurybox("demo")
-    assert done.returncode == 0
-    assert "baseline/length: it only counts words, and is no judgment of quality" in done.stdout
+def test_demo_without_weights_says_that_its_judge_is_no_judge(jurybox: Command, tmp_path: Path) -> None:
+    """Nothing in the cache and no index to take it from: the demo still runs, and hides nothing."""
+    done = jurybox("demo", env={"JURYBOX_CACHE": str(tmp_path / "empty"), "PIP_NO_INDEX": "1"})
+    assert done.returncode == 0, done.stderr
+    assert "Judge baseline/length" in done.stdout
+    assert "jurybox models get smollm2-135m-instruct" in done.stderr
+    assert "only counts words and is no judgment of quality" in done.stderr
 
 
 def test_rubrics_print_one_json_document(jurybox: Command, tmp_path: Path) -> None:

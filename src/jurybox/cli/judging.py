@@ -65,26 +65,43 @@ def plan(as_json: bool, **options: Any) -> None:
 
 
 DEMO_DATA = {"product-opinion": "products.jsonl", "health-perspective": "health.jsonl"}
-DEMO_JUDGE = "baseline/length"
-DEMO_NOTICE = (
-    "This demo's judge is baseline/length: it only counts words, and is no judgment of quality. It is here because it\n"
-    "needs no model, and because every real judge must beat it. See that it cannot tell a careful summary from an\n"
-    "altered one. Put a real judge in its place: jurybox run {data} --rubrics {pack} --judge openai/MODEL"
+DEMO_JUDGE = "embedded"
+DEMO_SYSTEMS = (
+    "The four systems are classes of quality: a careful summary, the lead of the description, one with invented or\n"
+    "flipped statements (altered), one of another product or perspective (misplaced). Your own data:"
+)
+DEMO_WITHOUT_MODELS = (
+    "The embedded judge cannot run here: {why}\n"
+    "In its place stands baseline/length. It only counts words and is no judgment of quality: see that it cannot\n"
+    "tell a careful summary from an altered one.\n"
 )
 
 
 @click.command()
 @click.option("--pack", type=click.Choice(list(DEMO_DATA)), default="product-opinion", show_default=True)
+@click.option("--judge", metavar="SPEC", default=DEMO_JUDGE, show_default=True, help="Any judge that `run` takes.")
 @click.option("--out", metavar="RUN.db", default="demo.run.db", show_default=True, help="The run file.")
 @JSON
 @click.pass_context
-def demo(ctx: click.Context, pack: str, out: str, as_json: bool) -> None:
-    """Judge the bundled examples at once: no key, no network, no GPU."""
+def demo(ctx: click.Context, /, pack: str, judge: str, out: str, as_json: bool) -> None:
+    """Judge the bundled examples at once: no key, no network, no GPU.
+
+    The embedded judge fetches its weights once (190 MB). Where it cannot run, a trivial baseline takes its place and
+    says so.
+    """
     from importlib.resources import as_file, files
 
+    from jurybox.errors import JudgeSpecError, WeightsError
+
     with as_file(files("jurybox.examples").joinpath(DEMO_DATA[pack])) as data:
-        arguments = {"data": str(data), "rubrics": pack, "judge": [DEMO_JUDGE], "out": Path(out)}
-        status = _judge(as_json, (), False, **arguments)
+        arguments: dict[str, Any] = {"data": str(data), "rubrics": pack, "judge": [judge], "out": Path(out)}
+        try:
+            status = _judge(as_json, (), False, **arguments)
+        except (JudgeSpecError, WeightsError) as exc:
+            if judge != DEMO_JUDGE:
+                raise
+            click.echo(DEMO_WITHOUT_MODELS.format(why=exc), err=True)
+            status = _judge(as_json, (), False, **{**arguments, "judge": ["baseline/length"]})
         if not as_json:
-            click.echo("\n" + DEMO_NOTICE.format(data=data, pack=pack))
+            click.echo(f"\n{DEMO_SYSTEMS}\n  jurybox run DATA --rubrics {pack}\nThe examples: {data}")
     ctx.exit(status)
