@@ -32,7 +32,7 @@ from jurybox.parsing.digits import LEAST_MASS
 from jurybox.prompts import render, sheets
 from jurybox.prompts.wording import schema
 from jurybox.rubrics import builtin
-from jurybox.runner.run import call_key
+from jurybox.runner.job import call_key
 from jurybox.store import RunReader
 from jurybox.types import SCALE, Item, Prompt, Question, Reply, Sampling
 from jurybox.weights import find, folder_of, get
@@ -346,9 +346,9 @@ def test_the_key_of_a_call_knows_the_content_and_not_the_path(tmp_path: Path) ->
 
 
 def test_keys_of_judges_without_a_fingerprint_are_what_they_were() -> None:
-    length = make_judge("replay/x", Settings(replies=lambda path: lambda digest, sample: None))
-    parts = ("replay/x", "0.0", "None", "None", "digest", "1")
-    assert call_key(length, question("Hi."), "digest") == hashlib.sha256("\0".join(parts).encode()).digest()
+    hosted = make_judge("openai/x", Settings(base_url="http://127.0.0.1:9/v1"))
+    parts = ("openai/x", "0.0", "None", "None", "digest", "1")
+    assert call_key(hosted, question("Hi."), "digest") == hashlib.sha256("\0".join(parts).encode()).digest()
 
 
 def test_a_run_file_refuses_another_model_under_the_same_name(write_items: WriteItems, tmp_path: Path) -> None:

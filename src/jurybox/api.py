@@ -18,7 +18,7 @@ from jurybox.prompts import Sheet, sheets
 from jurybox.report import Summary, export_rows, export_run, summarise
 from jurybox.rubrics import load
 from jurybox.runner import Job, Patience, Plan, Progress, Tally, execute, make_plan
-from jurybox.store import RunFile, RunReader
+from jurybox.store import EarlierReplies, RunFile, RunReader
 from jurybox.types import Answer, Item, Judgment, Layout, Rubric, Sampling
 
 if TYPE_CHECKING:
@@ -148,10 +148,10 @@ def _refuse_unknown_answers(judges: Sequence[Judge], asked: Sequence[Sheet]) -> 
                 raise JudgeSpecError(f"--judge {judge.spec} cannot answer by {sheet.answer}; use --answer {known}")
 
 
-def _replies(path: str) -> Any:
+def _replies(path: str) -> EarlierReplies:
     """The replies of an earlier run, for `replay/RUN.db` or `replay/RUN.db#JUDGE`."""
     file, _, judge = path.partition("#")
-    return RunReader(file).replies_of(judge or None)
+    return EarlierReplies(file, judge or None)
 
 
 async def aevaluate(

@@ -22,6 +22,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 Layout = Literal["classic", "shared", "form"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
+# What signatures call the layout of a judge that is shown no prompt.
+DIRECT = "direct"
+
 Answer = Literal["tag", "form", "json", "digit"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from jurybox.types import Answer, Item, Layout, Question, Reply
 
-# (prompt digest, sample) -> the reply given then, or None
-ReplyLookup = Callable[[str, int], Reply | None]
+
+class ReplyLookup(Protocol):
+    """(prompt digest, sample) -> the reply given then, or None."""
+
+    def __call__(self, prompt_digest: str, sample: int) -> Reply | None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

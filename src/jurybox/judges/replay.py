@@ -30,5 +30,8 @@ class Replay(Judge):
             )
         return reply
 
+    async def close(self) -> None:
+        self._find.close()
+
     def cost(self, reply: Reply) -> float | None:
         return 0.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jurybox.runner.run import Job, check
+from jurybox.runner.job import Job
+from jurybox.runner.run import check
 from jurybox.store import RunReader
 from jurybox.types import Reply
 

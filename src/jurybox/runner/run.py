@@ -8,101 +8,27 @@ in flight.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from itertools import islice
 
-from jurybox.data import Census, Dataset
+from jurybox.data import Census
 from jurybox.errors import JudgeRejection
 from jurybox.judges import Judge
 from jurybox.parsing import read
-from jurybox.prompts import Sheet, render
-from jurybox.runner.patience import Outcome, Patience, ask
+from jurybox.runner.job import Call, Job
+from jurybox.runner.patience import Outcome, ask
 from jurybox.runner.progress import Progress, Silent, Tally
 from jurybox.runner.writer import Writer
-from jurybox.store import Entry, RunFile, Series, source_json
-from jurybox.types import Attempt, Item, Prompt, Question, Rubric, Sampling
+from jurybox.store import Entry, RunFile, Series
+from jurybox.types import DIRECT, Attempt, Item
 
 # Seconds that calls under way are given when a stop is asked for: they are paid already.
 GRACE = 10.0
 FAILURES_IN_A_ROW = 10
 ITEMS_AHEAD = 16
 KEYS_REMEMBERED = 1_000_000
-# What signatures call the layout of a judge that is shown no prompt.
-DIRECT = "direct"
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Everything that decides what is asked."""
-
-    data: Dataset
-    sheets: tuple[Sheet, ...]
-    judges: tuple[Judge, ...]
-    sampling: Sampling = field(default_factory=Sampling)
-    samples: int = 1
-    concurrency: int = 16
-    patience: Patience = field(default_factory=Patience)
-
-    @property
-    def rubrics(self) -> tuple[Rubric, ...]:
-        return tuple(rubric for sheet in self.sheets for rubric in sheet.rubrics)
-
-    @property
-    def calls_an_item(self) -> int:
-        return len(self.sheets) * len(self.judges) * self.samples
-
-    @property
-    def judgments_an_item(self) -> int:
-        return len(self.rubrics) * len(self.judges) * self.samples
-
-    def calls(self, items: Iterable[Item] | None = None) -> Iterator[Call]:
-        """Every call, grouped by item, so that prefix caches on the server's side can hit."""
-        for item in self.data if items is None else items:
-            for judge in self.judges:
-                for sheet in self.sheets:
-                    prompt = Prompt("") if judge.computed else render(sheet, item)
-                    digest = _item_digest(item, sheet) if judge.computed else prompt.digest
-                    for sample in range(1, self.samples + 1):
-                        question = Question(item, sheet.rubrics, prompt, sheet.answer, self.sampling, sample)
-                        yield Call(judge, question, digest, call_key(judge, question, digest))
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A question to a judge, with the key under which its answer is kept."""
-
-    judge: Judge
-    question: Question
-    prompt_digest: str
-    key: bytes
-
-
-def call_key(judge: Judge, question: Question, prompt_digest: str) -> bytes:
-    """The hash of everything that could change the answer."""
-    sampling = question.sampling
-    parts = (
-        judge.spec,
-        repr(sampling.temperature),
-        repr(sampling.max_tokens),
-        repr(sampling.seed),
-        prompt_digest,
-        repr(question.sample),
-        *(question.item.key if judge.computed else ()),
-        *((judge.fingerprint,) if judge.fingerprint else ()),
-    )
-    return hashlib.sha256("\0".join(parts).encode()).digest()
-
-
-def _item_digest(item: Item, sheet: Sheet) -> str:
-    """What stands for a prompt's digest where the judge reads the item itself."""
-    hashed = hashlib.sha256(source_json(item))
-    for part in (item.summary, *(rubric.label for rubric in sheet.rubrics)):
-        hashed.update(b"\0" + part.encode())
-    return hashed.hexdigest()
 
 
 async def execute(
@@ -112,15 +38,15 @@ async def execute(
     stop = stop or asyncio.Event()
     # In a thread, so that a stop can be asked for while a large file is being checked.
     census = await asyncio.to_thread(check, job, store, stop)
-    for judge in job.judges:
-        await judge.prepare()
-    series = open_series(job, store, census.items, version)
     tally = Tally(total=census.items * job.judgments_an_item)
-    run = _Run(job, store, series, tally, progress or Silent())
     try:
-        await run.work(stop)
+        for judge in job.judges:
+            await judge.prepare()
+        series = open_series(job, store, census.items, version)
+        await _Run(job, store, series, tally, progress or Silent()).work(stop)
     finally:
-        await run.close()
+        for judge in job.judges:
+            await judge.close()
     return tally
 
 
@@ -196,6 +122,7 @@ class _Run:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(finished, *workers, return_exceptions=True)
+            await self._writer.close()
 
     def _items(self) -> Iterator[Item]:
         """The data, read a little ahead, so that items reach the store in groups."""
@@ -203,11 +130,6 @@ class _Run:
         while group := list(islice(items, ITEMS_AHEAD)):
             self._writer.expect(group)
             yield from group
-
-    async def close(self) -> None:
-        await self._writer.close()
-        for judge in self._job.judges:
-            await judge.close()
 
     async def _worker(self, calls: Iterator[Call], stop: asyncio.Event) -> None:
         for call in calls:

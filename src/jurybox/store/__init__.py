@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from jurybox.store.reader import RunReader, Tally
+from jurybox.store.replayed import EarlierReplies
 from jurybox.store.runfile import Entry, RunFile, source_json
 from jurybox.store.series import Series
 
-__all__ = ["Entry", "RunFile", "RunReader", "Series", "Tally", "source_json"]
+__all__ = ["EarlierReplies", "Entry", "RunFile", "RunReader", "Series", "Tally", "source_json"]

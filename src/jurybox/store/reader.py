@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from jurybox.errors import StoreError, unknown_name
+from jurybox.errors import StoreError
 from jurybox.store.connection import open_to_read
 from jurybox.store.replies import REPLY_COLUMNS, from_row
-from jurybox.types import Judgment, Reply, Signature, Status, Verdict
+from jurybox.types import Judgment, Signature, Status, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,40 +138,6 @@ class RunReader:
     def attempts(self) -> Iterator[tuple[int, str | None, str | None]]:
         """Tries before the last one: call, error, text."""
         return self._rows("SELECT call, error, text FROM attempts ORDER BY call, attempt")
-
-    def replies_of(self, judge: str | None = None) -> Callable[[str, int], Reply | None]:
-        """A look-up of replies by prompt digest and sample, of one judge: the only prompted one unless it is named."""
-        judges = list(dict.fromkeys(name for _, name in self.signatures()))
-        prompted = [name for name in judges if not name.startswith("baseline/")]
-        if judge is None and len(prompted) != 1:
-            raise StoreError(
-                f"{self.path}: holds the replies of {len(prompted)} judges; name one with "
-                f"replay/{self.path}#JUDGE. Available: {', '.join(judges)}"
-            )
-        chosen = judge or prompted[0]
-        if chosen not in judges:
-            raise StoreError(f"{self.path}: {unknown_name('judge', chosen, judges)}")
-        self._connection.execute("PRAGMA query_only = OFF")  # for the temporary table alone
-        # The run file has no index for this rare question; a temporary table (not in the file) is one.
-        self._connection.execute(
-            "CREATE TEMP TABLE replayed "
-            "(prompt_digest, sample, call, PRIMARY KEY (prompt_digest, sample)) WITHOUT ROWID"
-        )
-        self._connection.execute(
-            "INSERT OR IGNORE INTO replayed SELECT prompt_digest, calls.sample, call FROM judgments "
-            "JOIN series USING (series) JOIN calls USING (call) WHERE judge = ? AND error IS NULL",
-            (chosen,),
-        )
-        self._connection.execute("PRAGMA query_only = ON")
-        return self._replayed
-
-    def _replayed(self, prompt_digest: str, sample: int) -> Reply | None:
-        row = self._one(
-            f"SELECT {', '.join('calls.' + column for column in REPLY_COLUMNS)} FROM replayed JOIN calls USING (call) "
-            "WHERE replayed.prompt_digest = ? AND replayed.sample = ?",
-            (bytes.fromhex(prompt_digest), sample),
-        )
-        return None if row is None else from_row(row)
 
     def has_call(self, key: bytes) -> bool:
         return self._one("SELECT 1 FROM calls WHERE key = ? AND error IS NULL", (key,)) is not None
