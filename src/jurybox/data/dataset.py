@@ -113,7 +113,8 @@ class Dataset:
 
     def _is_small(self) -> bool:
         """Whether the items may stay in memory after the check, so that the file is read once and not twice."""
-        return self._path is not None and self._path.suffix != ".parquet" and self._path.stat().st_size <= SMALL_BYTES
+        path = self._path
+        return path is not None and path.is_file() and path.suffix != ".parquet" and path.stat().st_size <= SMALL_BYTES
 
     def _raw(self) -> Iterator[tuple[int, Record | Item]]:
         if self._path is not None:
