@@ -314,3 +314,13 @@ def test_a_gate_that_cannot_be_is_refused_before_any_call(
 def test_a_run_file_that_cannot_be_made_is_status_2(here: Command, write_items: WriteItems, out: str) -> None:
     done = here("run", write_items(1), "--rubrics", "fluency", "--judge", "baseline/length", "--out", out)
     assert_refused(done, "--out")
+
+
+def test_a_system_name_cannot_steer_the_terminal(jurybox: Command, tmp_path: Path) -> None:
+    """Names come from data; an escape sequence in one is shown, not obeyed."""
+    record = {"id": "1", "system": "\x1b[2Jgone", "summary": "Fine."}
+    (tmp_path / "data.jsonl").write_text(json.dumps(record))
+    done = jurybox("run", "data.jsonl", "--rubrics", "fluency", "--judge", "baseline/length")
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert "[2Jgone" in done.stdout

@@ -11,7 +11,7 @@ import click
 
 from jurybox import __version__
 from jurybox.cli.judging import INTERRUPTED, WRONG_USE, demo, plan, run
-from jurybox.cli.looking import export, show
+from jurybox.cli.looking import export, plain, show
 from jurybox.cli.models import models
 from jurybox.cli.rubrics import rubrics
 from jurybox.errors import JuryboxError
@@ -40,7 +40,7 @@ def main() -> None:
         exc.show()
         status = exc.exit_code
     except JuryboxError as exc:
-        click.echo(f"jurybox: {exc}", err=True)
+        click.echo(plain(f"jurybox: {exc}"), err=True)
         status = WRONG_USE
     except BrokenPipeError:
         sys.stderr.close()

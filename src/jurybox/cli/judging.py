@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from jurybox.cli.looking import FAIL_UNDER, Gates, exit_status, print_json, print_summary, refuse_unknown_gates
+from jurybox.cli.looking import FAIL_UNDER, Gates, exit_status, plain, print_json, print_summary, refuse_unknown_gates
 from jurybox.cli.options import JSON, job_arguments, job_options
 
 WRONG_USE = 2
@@ -38,7 +38,10 @@ def _judge(as_json: bool, fail_under: Gates, strict: bool, **arguments: Any) -> 
     try:
         finished = run_until_stopped({**arguments, "out": out})
     except JudgeRejection as exc:
-        click.echo(f"jurybox: {exc}\nStopped. What was judged is kept in {out}; the same command goes on.", err=True)
+        click.echo(
+            plain(f"jurybox: {exc}") + f"\nStopped. What was judged is kept in {out}; the same command goes on.",
+            err=True,
+        )
         return WRONG_USE
     if finished is None or not finished.complete:
         click.echo(f"Interrupted. What was judged is kept in {out}. Go on with the same command.", err=True)

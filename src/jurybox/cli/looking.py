@@ -56,13 +56,18 @@ def export(run: str, to: str, as_json: bool) -> None:
         click.echo(f"{count:,} judgments written to {to}")
 
 
+def plain(text: str) -> str:
+    """Text from outside (system names, a server's words) without characters that could steer a terminal."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
 def print_summary(summary: Summary, as_json: bool, hint: str = "") -> None:
     from jurybox.report import summary_text
 
     if as_json:
         print_json(summary.as_dict())
         return
-    click.echo(summary_text(summary, shutil.get_terminal_size((80, 24)).columns))
+    click.echo(plain(summary_text(summary, shutil.get_terminal_size((80, 24)).columns)))
     if hint:
         click.echo(f"\n{hint}")
 
