@@ -36,7 +36,8 @@ def list_rubrics(as_json: bool) -> None:
     for pack, members in packs().items():
         click.echo(pack)
         for rubric in members:
-            click.echo(f"  {rubric.name:<25} {rubric.question}")
+            named = f"  {rubric.name:<25} {rubric.question}"
+            click.echo(textwrap.fill(named, 80, subsequent_indent=" " * 28, drop_whitespace=True))
         click.echo()
 
 
