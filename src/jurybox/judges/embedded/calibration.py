@@ -1,6 +1,6 @@
 """From features to a score on the scale of 1 to 5.
 
-Owns the numbers in `calibration.json`, made by calibrate.py: mean and spread of each feature (spread
+Owns the numbers in `calibration.json`, made by bench/calibrate_embedded.py: mean and spread of each feature (spread
 within a source, since between sources it is the material that differs), and for each rubric a map
 `1 + 4 / (1 + exp(-(a + b·x)))` with b > 0, by least squares on the people's mean ratings and on damaged
 copies that hold the low end. No weight or sign is fitted.
@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jurybox.judges.embedded.recipes import OPTIONAL, Recipe
+from jurybox.judges.embedded.recipes import LIKELIHOOD, OPTIONAL, Recipe
 
 _MOST = 3.0  # standard deviations: one absurd feature must not outvote the others
+# Likelihood beyond one standard deviation: above, a text is copied, which makes it no better written, so the rest
+# counts a quarter; below, dense prose surprises a small model nearly as much as broken prose, so the rest counts half.
+_ABOVE, _BELOW = 0.25, 0.5
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Calibration:
         for name, value in features.items():
             if value is not None and name in self.moments:
                 mean, spread = self.moments[name]
-                found[name] = max(-_MOST, min(_MOST, (value - mean) / spread))
+                found[name] = _bounded(name, (value - mean) / spread)
         return found
 
     def composite(self, recipe: Recipe, features: Mapping[str, float | None]) -> float | None:
@@ -54,8 +57,15 @@ class Calibration:
         return 1.0 + 4.0 / (1.0 + math.exp(-(a + b * x)))
 
 
+def _bounded(name: str, deviations: float) -> float:
+    if name in LIKELIHOOD and abs(deviations) > 1:
+        rest = min(deviations, _MOST) - 1 if deviations > 0 else deviations + 1
+        deviations = 1 + _ABOVE * rest if deviations > 0 else -1 + _BELOW * rest
+    return max(-_MOST, min(_MOST, deviations))
+
+
 def load_calibration(path: Path) -> Calibration:
-    """Reads the file that calibrate.py wrote."""
+    """Reads the file that bench/calibrate_embedded.py wrote."""
     data = json.loads(path.read_text("utf-8"))
     return Calibration(
         {name: (entry["mean"], entry["spread"]) for name, entry in data["features"].items()},

@@ -99,6 +99,7 @@ def _gather_one(models: Models, known: SourceEvidence, text: str, wording: Wordi
     features: dict[str, float | None] = {
         "slor": wording.slor,
         "slor_low": wording.slor_low,
+        "glue": wording.glue,
         "unrepeated": wording.unrepeated,
         "self_similarity": self_similarity(here.sentences),
         "rarity": wording.rarity,
@@ -126,6 +127,7 @@ def _source_features(
     return {
         "precision": found.precision,
         "least_support": found.least,
+        "topic": found.topic,
         "piece_precision": found.piece_precision,
         "coverage": found.coverage,
         "piece_recall": found.piece_recall,

@@ -8,7 +8,6 @@ evidence could be measured; everything else is `unsupported`, with the cause in 
 from __future__ import annotations
 
 import json
-import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from jurybox.judges.cores import default_threads
 from jurybox.judges.embedded.calibration import Calibration, load_calibration
 from jurybox.judges.embedded.contrast import Contrasts
 from jurybox.judges.embedded.embedding import SentenceEncoder
@@ -47,13 +47,6 @@ SOURCE_FIELDS = (
 )
 _TOKENS_KEPT = 600  # of evaluated sources beside the one at hand; a token takes 46 kB
 _SUMMARIES_KEPT = 512
-
-
-def default_threads() -> int:
-    """Physical cores less one, at least one: a busy machine collapses when every core is taken."""
-    siblings = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/thread_siblings_list")
-    physical = len({path.read_text() for path in siblings}) or os.cpu_count() or 1
-    return max(1, physical - 1)
 
 
 def load_models(language: Path, encoder: Path) -> Models:
@@ -97,6 +90,12 @@ class Examiner:
             cause = f"the source gives nothing to measure: {', '.join(missing)}"
             return None, "unsupported", _why(cause, rubric_name)
         return score, "scored", self._report(found, recipe, rubric_name)
+
+    def look_at(self, source: Mapping[str, Any], summaries: Sequence[str]) -> None:
+        """Score several summaries of one source together, which is quicker than one by one, and remember them."""
+        readable = [summary for summary in summaries if words(summary)]
+        if readable:
+            self.evidence(source, readable)
 
     def evidence(self, source: Mapping[str, Any], summaries: Sequence[str]) -> list[Evidence]:
         """Evidence for several summaries of one source; those not yet known are scored together."""

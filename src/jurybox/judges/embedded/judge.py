@@ -86,7 +86,6 @@ class Embedded(Judge):
 
     async def _work(self) -> None:
         """Answer what waits, source by source, until nothing does."""
-        await self.prepare()
         while self._waiting:
             first = self._waiting[0][0].item.source
             together = [pair for pair in self._waiting if pair[0].item.source == first]
@@ -99,6 +98,7 @@ class Embedded(Judge):
         failure: Exception | None = None
         answers: list[Answer] = []
         try:
+            await self.prepare()
             answers = await asyncio.get_running_loop().run_in_executor(self._thread, self._examine, questions)
         except Exception as exc:
             failure = exc
@@ -113,7 +113,7 @@ class Embedded(Judge):
     def _examine(self, questions: list[Question]) -> list[Answer]:
         assert self._examiner is not None, "prepared before the first question"
         source = _plain_source(questions[0].item)
-        self._examiner.evidence(source, [q.item.summary for q in questions])
+        self._examiner.look_at(source, [q.item.summary for q in questions])
         return [self._answer(source, question) for question in questions]
 
     def _answer(self, source: Mapping[str, Any], question: Question) -> Answer:
@@ -153,11 +153,12 @@ def _plain_source(item: Item) -> dict[str, Any]:
 
 
 def _fingerprint() -> str:
-    """What decides a score beside the item: weights, recipes, calibration."""
+    """What decides a score beside the item: weights, recipes, calibration, tables."""
     from jurybox.judges.embedded.recipes import RECIPES
 
-    numbers = Path(__file__).with_name("calibration.json").read_bytes()
-    hashed = hashlib.sha256(numbers + repr(RECIPES).encode())
+    hashed = hashlib.sha256(repr(RECIPES).encode())
+    for table in ("calibration.json", "tables.npz"):
+        hashed.update(Path(__file__).with_name(table).read_bytes())
     for name in (LANGUAGE_MODEL, ENCODER):
         for file in find(name).files:
             hashed.update(file.sha256.encode())

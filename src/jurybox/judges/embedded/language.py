@@ -4,7 +4,8 @@ Owns the likelihood evidence. Raw likelihood rewards bland text, so each token's
 log-probability is set against its frequency (SLOR: Pauls & Klein 2012; Lau, Clark &
 Lappin 2017), and tokens inside a repeated trigram are left out, since a repetition is
 always likely. Its mean says how well the text follows from the source, its lowest fifth
-where it breaks. Refuses to judge a text by raw likelihood, entropy or rank.
+where it breaks, its mean over the words that hold sentences together how well it is formed.
+Refuses to judge a text by raw likelihood, entropy or rank.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ MOST_PROMPT_TOKENS = 1200
 MOST_SUMMARY_TOKENS = 1200
 _OPENING = "\n\nSummary:"
 _LOW_SHARE = 5  # the lowest fifth
+_GLUE = -6.0  # log frequency: every 400th token or commoner is a function word or a mark
 _CLIP = 12.0
+_COMMON = 16384
 _TOGETHER = 4  # summaries in one pass: enough for the matrix products, bounded in memory
 
 
@@ -38,6 +41,7 @@ class Wording:
     tokens: int
     slor: float
     slor_low: float
+    glue: float
     unrepeated: float
     rarity: float
     lead: float | None
@@ -58,15 +62,25 @@ def wordings(
 ) -> list[Wording]:
     """Evidence for several summaries of one source, in few passes over the model."""
     out: list[Wording] = []
+    among = _vocabulary(prefix, log_unigram)
     for start in range(0, len(summaries), _TOGETHER):
         # the model's tokens carry the space before a word, so the text gets one too
         texts = [" " + " ".join(summary.split()) for summary in summaries[start : start + _TOGETHER]]
         encoded = [model.encode(text) for text in texts]
-        scored = model.score([(prefix, ids[:MOST_SUMMARY_TOKENS]) for ids, _ in encoded])
+        scored = model.score([(prefix, ids[:MOST_SUMMARY_TOKENS]) for ids, _ in encoded], among)
         for text, (ids, offsets), entry in zip(texts, encoded, scored, strict=True):
             places = contrasts.find(text, ids, offsets, entry)
             out.append(_wording(text, ids, offsets, entry.log_probabilities, log_unigram, places))
     return out
+
+
+def _vocabulary(prefix: Prefix, log_unigram: Floats) -> NDArray[np.int64]:
+    """The tokens that share out the probability: the common ones and the source's own.
+
+    The other two thirds of the vocabulary move a log-probability by 0.015 on average and cost a seventh of the time.
+    """
+    common = np.argpartition(log_unigram, -_COMMON)[-_COMMON:]
+    return np.union1d(common, np.asarray(prefix.tokens, np.int64))
 
 
 def _fitting(model: LlamaScorer, source: Source) -> list[Passage]:
@@ -101,17 +115,25 @@ def _wording(
     slor = np.clip(scores - frequency, -_CLIP, _CLIP)
     kept = np.sort(slor[fresh])
     lowest = kept[: max(1, len(kept) // _LOW_SHARE)]
+    glue = slor[fresh & _glue(text, offsets[: len(ids)], frequency)]
     order = np.argsort(np.where(fresh, slor, np.inf))[:3]
     return Wording(
         tokens=len(ids),
         slor=float(kept.mean()),
         slor_low=float(lowest.mean()),
+        glue=float(glue.mean() if len(glue) else kept.mean()),
         unrepeated=float(fresh.mean()),
         rarity=float(-frequency.mean()),
         lead=mean_lead(places),
         odd=tuple((text[offsets[i][0] : offsets[i][1]].strip(), float(slor[i])) for i in order if fresh[i]),
         outdone=tuple(sorted((p for p in places if p.lead < 0), key=lambda p: p.lead)[:3]),
     )
+
+
+def _glue(text: str, offsets: Sequence[tuple[int, int]], frequency: Floats) -> NDArray[np.bool_]:
+    """True for function words, marks and the rest of a word once begun: what is left when the topic is taken away."""
+    inside = np.asarray([not text[start : start + 1].isspace() for start, _ in offsets], bool)
+    return inside | (frequency > _GLUE)
 
 
 def _fresh(ids: Sequence[int]) -> NDArray[np.bool_]:

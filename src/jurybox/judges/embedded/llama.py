@@ -3,7 +3,7 @@
 Owns one thing: teacher-forced log-probabilities of several continuations over one
 evaluated prefix. It never generates. Plain float32 matrix products through BLAS are
 three to five times quicker here than llama.cpp on the same weights with one thread
-(NOTES.md), because all continuations of a source go through each layer together.
+(docs/design/embedded.md), because all continuations of a source go through each layer together.
 Weights rest as bfloat16 (half the memory of float32, and numpy widens it 25 times
 quicker than float16) and are widened into one reused buffer, a matrix at a time.
 """
@@ -95,8 +95,13 @@ class LlamaScorer:
         assert done is not None
         return done
 
-    def score(self, jobs: Sequence[tuple[Prefix, Sequence[int]]]) -> list[Scored]:
-        """log P(token | prefix, tokens before it) for each token of each continuation."""
+    def score(
+        self, jobs: Sequence[tuple[Prefix, Sequence[int]]], among: NDArray[np.int64] | None = None
+    ) -> list[Scored]:
+        """log P(token | prefix, tokens before it) for each token of each continuation.
+
+        The softmax runs over the whole vocabulary, or over the tokens `among` (no two alike) and the scored one.
+        """
         if any(not len(tokens) for _, tokens in jobs):
             raise ValueError("a continuation needs at least one token")
         states, _, _ = self._forward([(p, t[:-1]) for p, t in jobs], keep=False)
@@ -104,7 +109,7 @@ class LlamaScorer:
         parts = np.split(states, cuts)
         rows = [np.concatenate([p.last[None], part]) for (p, _), part in zip(jobs, parts, strict=True)]
         targets = np.concatenate([np.asarray(t, np.int64) for _, t in jobs])
-        hit, normaliser = self._target_scores(np.concatenate(rows), targets)
+        hit, normaliser = self._target_scores(np.concatenate(rows), targets, among)
         ends = np.cumsum([len(t) for _, t in jobs])[:-1]
         split = zip(np.split(hit - normaliser, ends), rows, np.split(normaliser, ends), strict=True)
         return [Scored(*entry) for entry in split]
@@ -129,16 +134,21 @@ class LlamaScorer:
         logits /= logits.sum(axis=1, keepdims=True)
         return np.asarray(logits.mean(axis=0), np.float32)
 
-    def _slices(self) -> Iterator[Floats]:
-        """The output matrix, a slice of the vocabulary at a time."""
-        for start in range(0, len(self._embedding), _HEAD_ROWS):
-            yield self._widener(self._embedding[start : start + _HEAD_ROWS])
+    def _slices(self, among: NDArray[np.int64] | None = None) -> Iterator[Floats]:
+        """The output matrix, or its rows `among`, a slice of the vocabulary at a time."""
+        for start in range(0, len(self._embedding) if among is None else len(among), _HEAD_ROWS):
+            part = slice(start, start + _HEAD_ROWS)
+            yield self._widener(self._embedding[part if among is None else among[part]])
 
-    def _target_scores(self, states: Floats, targets: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def _target_scores(
+        self, states: Floats, targets: NDArray[np.int64], among: NDArray[np.int64] | None
+    ) -> tuple[Floats, Floats]:
         """Logit of each target and log of the softmax sum; the full table is never held."""
         hit = np.einsum("ij,ij->i", states, widen(self._embedding[targets]))
         total = np.zeros(len(states), np.float32)
-        for rows in self._slices():
+        if among is not None:
+            total += ~np.isin(targets, among)  # its own share, exp(0)
+        for rows in self._slices(among):
             part = states @ rows.T
             part -= hit[:, None]  # the sum of exp(logit - target) is 1 / P(target)
             np.minimum(part, 80.0, out=part)
@@ -226,6 +236,7 @@ def _attend(q: Floats, k: Floats, v: Floats, past: tuple[Floats, Floats] | None)
     scores.reshape(kv_heads, -1, n, reach + n)[..., reach:] += later
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)
-    out = (scores @ values).reshape(heads, n, width)
+    out = scores @ values
+    out /= scores.sum(axis=-1, keepdims=True)  # after the product: far fewer numbers to divide
+    out = out.reshape(heads, n, width)
     return np.ascontiguousarray(out.transpose(1, 0, 2)).reshape(n, heads * width)

@@ -1,7 +1,7 @@
 """Whether a summary feels about each thing what the source feels about it.
 
 Owns the comparison of sentiment: a sentence's polarity is the mean of the word list's and of
-a direction in embedding space learnt from that list alone (calibrate.py; no ratings), so words that
+a direction in embedding space learnt from that list alone (bench/calibrate_embedded.py; no ratings), so words that
 the list lacks still count. Refuses to name a sentiment where neither sees one.
 """
 

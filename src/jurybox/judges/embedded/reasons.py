@@ -17,6 +17,28 @@ _READS_THEMES = frozenset({"aspect_coverage", "omission", "relevance", "specific
 _READS_SENTIMENT = frozenset({"sentiment_consistency", "contradiction"})
 
 
+_NAMES = {
+    "slor": "how expected its words are after the source",
+    "slor_low": "its least expected words",
+    "glue": "the words that hold its sentences together",
+    "unrepeated": "phrases not said twice",
+    "self_similarity": "sentences unlike one another",
+    "rarity": "uncommon words",
+    "lead": "its words against their opposites and other numbers",
+    "precision": "passages behind its sentences",
+    "least_support": "the passage behind its weakest sentence",
+    "topic": "being about what the source is about",
+    "coverage": "passages that it covers",
+    "piece_recall": "the source's words that it takes up",
+    "piece_recall_low": "the seldom said half that it takes up",
+    "sentiment_agreement": "feeling as the source feels",
+    "founded": "numbers and names that the source has",
+    "shared_words": "words shared with the source",
+    "own_margin": "nearness to its own perspective's statements",
+    "own_manner": "its own perspective's way of speaking",
+}
+
+
 def reason(evidence: Mapping[str, Any], rubric: str) -> str:
     """What the score rests on, most telling first."""
     said = [_strongest(evidence)]
@@ -105,7 +127,7 @@ def _unread(evidence: Mapping[str, Any]) -> str:
 
 
 def _plain(name: str) -> str:
-    return name.replace("_", " ")
+    return _NAMES.get(name, name)
 
 
 def _quote(text: str) -> str:

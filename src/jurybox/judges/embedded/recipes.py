@@ -20,20 +20,22 @@ class Recipe:
     scale: str
 
 
+LIKELIHOOD = frozenset({"slor", "slor_low", "glue"})
 OPTIONAL = frozenset({"lead"})  # a text without any such word is neither better nor worse for it
 
 RECIPES: Mapping[str, Recipe] = {
-    # Broken grammar and odd words are unexpected tokens, and a few of them spoil a text; a loop repeats trigrams.
-    "fluency": Recipe({"slor_low": 2.0, "slor": 1.0, "unrepeated": 1.0}, "fluency"),
+    # Grammar shows in the words that hold sentences together, whatever the topic; a few broken places spoil a text;
+    # a loop repeats trigrams.
+    "fluency": Recipe({"glue": 2.0, "slor_low": 1.0, "unrepeated": 1.0}, "fluency"),
     # Each token is scored after all that stands before it, so a jump is unexpected too; a text that goes
     # round in circles or leaves the matter builds up no body of information.
-    "coherence": Recipe({"slor_low": 2.0, "unrepeated": 1.0, "piece_recall_low": 1.0}, "coherence"),
+    "coherence": Recipe({"glue": 1.0, "slor_low": 1.0, "unrepeated": 1.0, "piece_recall_low": 1.0}, "coherence"),
     # What the voices say must have a counterpart in the summary, the seldom said half included.
     "aspect_coverage": Recipe(
         {"piece_recall": 1.0, "piece_recall_low": 1.0, "coverage": 1.0, "slor_low": 1.0}, "aspect_coverage"
     ),
-    # Every statement has a passage near it, no token surprises one who has read the source, no number or
-    # name is new, no opposite or other number is more expected, and the words are the source's own.
+    # It is about what the source is about, every statement has a passage near it, no token surprises one who has read
+    # the source, no number or name is new, no opposite or other number more expected, the words are the source's own.
     "faithfulness": Recipe(
         {
             "lead": 1.0,
@@ -43,13 +45,21 @@ RECIPES: Mapping[str, Recipe] = {
             "slor": 1.0,
             "piece_recall": 1.0,
             "piece_recall_low": 1.0,
+            "topic": 1.0,
         },
         "faithfulness",
     ),
-    # Feels as the passages feel and no opposite is more expected; says all that they say (a sentiment left
-    # out is a shift too) and nothing that surprises one who has read them.
+    # Speaks of the same things, feels as the passages feel, and no opposite is more expected; says all that they say
+    # (a sentiment left out is a shift too) and nothing that surprises one who has read them.
     "sentiment_consistency": Recipe(
-        {"sentiment_agreement": 1.0, "lead": 1.0, "piece_recall_low": 2.0, "slor": 1.0, "slor_low": 2.0},
+        {
+            "sentiment_agreement": 1.0,
+            "lead": 1.0,
+            "topic": 1.0,
+            "piece_recall_low": 2.0,
+            "slor": 1.0,
+            "slor_low": 2.0,
+        },
         "sentiment_consistency",
     ),
     # About what the voices are about, and about nothing else.

@@ -18,7 +18,7 @@ from jurybox.judges.embedded.embedding import SentenceEncoder
 from jurybox.judges.embedded.source import Passage, Source
 
 Floats = NDArray[np.float32]
-NEAR = 0.45  # two sentences speak of the same thing; see NOTES.md
+NEAR = 0.45  # two sentences speak of the same thing; seen on the development data
 _MOST_THEMES = 20
 _EMPTY_WORDS = """
 the a an of to is are was were and that it they this these those for in on with as i my you your be have has had but
@@ -54,6 +54,7 @@ class Support:
     best_score: tuple[float, ...]
     precision: float
     least: float
+    topic: float
     piece_precision: float
     coverage: float
     piece_recall: float
@@ -88,11 +89,16 @@ def support(source: Source, there: Vectors, here: Vectors) -> Support:
         best_score=tuple(float(s) for s in scores),
         precision=float(scores.mean()),
         least=float(scores.min()),
+        topic=_cosine(there.sentences[voice].mean(axis=0), here.sentences.mean(axis=0)),
         piece_precision=precision,
         coverage=float(nearness[voice].max(axis=1).mean()),
         piece_recall=float(recall.mean()),
         piece_recall_low=float(np.sort(recall)[: max(1, len(recall) // 2)].mean()),
     )
+
+
+def _cosine(first: Floats, second: Floats) -> float:
+    return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
 
 
 def themes(source: Source, there: Vectors) -> tuple[Theme, ...]:

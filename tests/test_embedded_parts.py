@@ -1,0 +1,150 @@
+"""The parts of the embedded judge that need no weights: splitting, reading, flags, scale, number formats."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jurybox.judges.embedded import recipes
+from jurybox.judges.embedded.calibration import Calibration, load_calibration
+from jurybox.judges.embedded.contrast import RIVALS
+from jurybox.judges.embedded.gguf import GGUFError, GGUFFile
+from jurybox.judges.embedded.language import _glue
+from jurybox.judges.embedded.reasons import reason
+from jurybox.judges.embedded.recipes import RECIPES, Recipe
+from jurybox.judges.embedded.sentences import sentences, words
+from jurybox.judges.embedded.sentiment import polarity
+from jurybox.judges.embedded.source import MOST_PASSAGES, prompt, read_source
+from jurybox.judges.embedded.statements import absent
+from jurybox.judges.embedded.weights import Widener, narrow, widen
+from jurybox.rubrics import builtin
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Nice boots. They run small!", 2),
+        ("bought it for Dr. Smith, e.g. for walks. fine", 2),
+        ("great!!!! love it...  ", 2),
+        ("one line\n- a bullet\n* another", 3),
+        ("", 0),
+        ("!!! ...", 0),
+    ],
+)
+def test_sentences_are_found_with_true_offsets(text: str, count: int) -> None:
+    spans = sentences(text)
+    assert len(spans) == count
+    assert all(text[span.start : span.end] == span.text for span in spans)
+
+
+def test_a_run_on_is_cut_and_loses_no_word() -> None:
+    text = "so " * 200 + "long"
+    assert words(" ".join(span.text for span in sentences(text))) == words(text)
+    assert max(len(words(span.text)) for span in sentences(text)) <= 60
+
+
+def test_negation_turns_polarity() -> None:
+    assert polarity("It is comfortable.") > 0 > polarity("It is not comfortable.")
+    assert polarity("The box is blue.") == 0
+
+
+def test_every_source_shape_is_read() -> None:
+    source = read_source(
+        {
+            "product_title": "Kettle",
+            "key_features": ["Fast"],
+            "specifications": [{"key": "General", "values": [{"key": "Weight", "value": "1 kg"}]}],
+            "reviews": ["Too loud.", {"text": "Boils fast. I like it.", "rating": 5}],
+            "average_rating": 4.1,
+        }
+    )
+    assert source.voice_field == "reviews"
+    assert "Weight: 1 kg" in source.text
+    assert "- Boils fast. I like it." in prompt(source, source.passages)
+    assert [p.field for p in read_source({"specifications": {"Colour": "red"}}).passages] == ["specifications"]
+    assert read_source({}).passages == ()
+
+
+def test_a_long_source_is_read_evenly_and_says_so() -> None:
+    source = read_source({"reviews": ["One thing. Another thing. A third one. A last word."] * 400})
+    assert source.reading.passages == 1600
+    assert source.reading.passages_read == len(source.passages) == MOST_PASSAGES
+    assert {p.index for p in source.passages} == set(range(400))
+
+
+def test_numbers_and_names_absent_from_the_source_are_flagged() -> None:
+    flags = absent("It lasts 12 hours, says Halvern, and costs 2,000 or 5.", "halvern: lasts 9 hours; 2000; five")
+    assert [(flag.kind, flag.text) for flag in flags] == [("number absent", "12")]
+
+
+def test_rivals_are_mutual() -> None:
+    assert all(word in RIVALS[rival] for word, rivals in RIVALS.items() for rival in rivals)
+
+
+def test_the_map_is_monotone_bounded_and_none_without_evidence() -> None:
+    calibration = Calibration({"a": (0.0, 1.0)}, {"r": (0.5, 1.0)}, {})
+    recipe = Recipe({"a": 1.0}, "r")
+    scores = [calibration.score("r", recipe, {"a": x}) for x in (-9.0, -1.0, 0.0, 1.0, 9.0)]
+    assert all(score is not None and 1 <= score <= 5 for score in scores)
+    assert scores == sorted(scores, key=lambda s: s or 0)
+    assert calibration.score("r", recipe, {"a": None}) is None
+
+
+def test_likelihood_beyond_the_usual_counts_less_but_keeps_its_order() -> None:
+    """A copy is no better written than good prose, and dense prose is not as bad as a small model finds it."""
+    calibration = Calibration({"glue": (0.0, 1.0), "coverage": (0.0, 1.0)}, {}, {})
+    marks = [calibration.standardised({"glue": x})["glue"] for x in (-9.0, -4.0, -2.0, -1.0, 0.5, 1.0, 2.0, 3.0, 9.0)]
+    assert marks == [-3.0, -2.5, -1.5, -1.0, 0.5, 1.0, 1.25, 1.5, 1.5]
+    assert calibration.standardised({"coverage": 2.0}) == {"coverage": 2.0}
+
+
+def test_the_words_between_are_told_from_the_words_about() -> None:
+    text = " The kettle whistles."
+    offsets = [(0, 4), (4, 8), (8, 11), (11, 20), (20, 21)]
+    frequency = np.asarray([-3.0, -9.0, -9.0, -11.0, -3.0], np.float32)
+    assert _glue(text, offsets, frequency).tolist() == [True, False, True, False, True]
+
+
+def test_every_feature_of_a_recipe_is_calibrated_and_every_rubric_has_a_map() -> None:
+    found = load_calibration(Path(recipes.__file__).with_name("calibration.json"))
+    assert set(found.maps) == set(RECIPES)
+    assert {name for recipe in RECIPES.values() for name in recipe.features} <= set(found.moments)
+    assert all(spread > 0 for _, spread in found.moments.values())
+    assert all(slope > 0 for _, slope in found.maps.values()), "better evidence never lowers a score"
+
+
+def test_every_built_in_rubric_has_a_recipe() -> None:
+    assert set(builtin()) == set(RECIPES)
+
+
+def test_bfloat16_keeps_three_digits() -> None:
+    values = np.random.default_rng(0).normal(size=(7, 64)).astype(np.float32)
+    assert np.allclose(widen(narrow(values)), values, rtol=2**-8)
+    assert np.array_equal(Widener(1000)(narrow(values)), widen(narrow(values)))
+
+
+def test_q8_0_is_unpacked_and_other_types_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    block = struct.pack("<e", 0.5) + bytes(range(32))
+    path.write_bytes(_gguf(8, block))
+    assert np.array_equal(GGUFFile(path).tensor("t"), np.arange(32, dtype=np.float32)[None] * 0.5)
+    path.write_bytes(_gguf(14, block))
+    with pytest.raises(GGUFError, match="type 14"):
+        GGUFFile(path)
+    path.write_bytes(b"nope" * 10)
+    with pytest.raises(GGUFError, match="not a GGUF"):
+        GGUFFile(path)
+
+
+def test_a_reason_needs_no_evidence() -> None:
+    assert all(isinstance(reason({}, rubric), str) for rubric in RECIPES)
+
+
+def _gguf(kind: int, data: bytes) -> bytes:
+    head = b"GGUF" + struct.pack("<IQQ", 3, 1, 0)
+    entry = struct.pack("<Q", 1) + b"t" + struct.pack("<IQQIQ", 2, 32, 1, kind, 0)
+    body = head + entry
+    return body + b"\0" * (-len(body) % 32) + data
