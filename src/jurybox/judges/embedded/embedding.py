@@ -37,7 +37,6 @@ class SentenceEncoder:
 
     def __init__(self, folder: Path) -> None:
         self._weights = _read_safetensors(folder / "model.safetensors")
-        self._weights |= _fused(self._weights)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_MOST_TOKENS)
@@ -99,8 +98,12 @@ class SentenceEncoder:
 
     def _attention(self, x: Floats, bias: Floats, name: str) -> Floats:
         rows, length, width = x.shape
-        whole = self._linear(x, name + "self.all").reshape(rows, length, 3, _HEADS, -1)
-        q, k, v = np.ascontiguousarray(whole.transpose(2, 0, 3, 1, 4))
+
+        def heads(part: str) -> Floats:
+            y = self._linear(x, f"{name}self.{part}").reshape(rows, length, _HEADS, -1)
+            return y.transpose(0, 2, 1, 3)
+
+        q, k, v = heads("query"), heads("key"), heads("value")
         q *= np.float32((width // _HEADS) ** -0.5)
         scores = q @ k.transpose(0, 1, 3, 2)
         scores += bias
@@ -123,16 +126,6 @@ class SentenceEncoder:
         x *= self._weights[name + ".weight"]
         x += self._weights[name + ".bias"]
         return x
-
-
-def _fused(weights: dict[str, Floats]) -> dict[str, Floats]:
-    """Query, key and value of a layer as one matrix: one product instead of three."""
-    fused: dict[str, Floats] = {}
-    for name in weights:
-        if ".self.query." in name:
-            parts = [weights[name.replace("query", part)] for part in ("query", "key", "value")]
-            fused[name.replace("query", "all")] = np.concatenate(parts)
-    return fused
 
 
 def _batches(lengths: list[int]) -> list[list[int]]:
