@@ -111,7 +111,7 @@ class SentenceEncoder:
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
         mixed = (scores @ v).transpose(0, 2, 1, 3).reshape(rows, length, width)
-        return self._linear(mixed, name + "output.dense")
+        return self._linear(np.asarray(mixed, np.float32), name + "output.dense")
 
     def _linear(self, x: Floats, name: str) -> Floats:
         flat = x.reshape(-1, x.shape[-1]) @ self._weights[name + ".weight"].T
