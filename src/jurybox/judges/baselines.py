@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
@@ -38,8 +39,9 @@ class Baseline(Judge):
     def __init__(self, spec: str) -> None:
         self.spec = self.model = spec
 
+    @abstractmethod
     def verdict(self, item: Item, rubric: Rubric) -> Verdict:
-        raise NotImplementedError
+        """What it says of one item on one rubric."""
 
     async def ask(self, question: Question) -> Reply:
         verdicts = {rubric.name: self.verdict(question.item, rubric) for rubric in question.rubrics}
