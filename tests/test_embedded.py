@@ -18,7 +18,7 @@ import pytest
 
 import jurybox
 from conftest import WriteItems
-from jurybox.errors import WeightsError
+from jurybox.errors import JudgeFailure, WeightsError
 from jurybox.judges import Settings, make_judge
 from jurybox.judges.cores import default_threads
 from jurybox.judges.embedded.examiner import Examiner, load_models
@@ -267,3 +267,18 @@ def test_a_run_keeps_the_evidence_and_asks_nothing_twice(write_items: WriteItems
         kept = json.loads(judgment.reply.text)[judgment.rubric]
         assert kept["reason"] == judgment.verdict.reason
         assert kept["sentences"][0]["support"]["field"] == "reviews"
+
+
+def test_what_breaks_on_one_text_is_that_calls_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A foreign exception ends at the judge's border: the run keeps a `failed` verdict with its words and goes on."""
+
+    def broken(self: Embedded, questions: list[Question]) -> Any:
+        raise ValueError("no such shape")
+
+    monkeypatch.setattr(Embedded, "_load", lambda self: object())
+    monkeypatch.setattr(Embedded, "_examine", broken)
+    made = Embedded(Settings())
+    question = Question(Item("1", "a", "Fine.", {}), load(["fluency"]), Prompt(""), "tag")
+    with pytest.raises(JudgeFailure, match="ValueError: no such shape") as failure:
+        asyncio.run(made.ask(question))
+    assert not failure.value.retry

@@ -22,7 +22,7 @@ BATCH = 256
 
 
 @dataclass(slots=True)
-class Answer:
+class Completion:
     """What the stream of one call brought. `evaluated` tokens were computed, `cached` ones were there from before."""
 
     text: str = ""
@@ -69,9 +69,9 @@ class Engine:
                 f"know, or larger than the memory ({exc})"
             ) from exc
 
-    def chat(self, request: Mapping[str, Any], given_up: Callable[[], bool]) -> Answer:
+    def chat(self, request: Mapping[str, Any], given_up: Callable[[], bool]) -> Completion:
         """One completion; ends early, with what came so far, once `given_up` says so."""
-        answer = Answer()
+        answer = Completion()
 
         def on_chunk(chunk: Mapping[str, Any]) -> bool:
             answer.add(chunk)

