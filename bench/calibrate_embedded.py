@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from damage import all_damage
+from embedded_pairs import read_rows
 from jurybox.judges.embedded.calibration import Calibration
 from jurybox.judges.embedded.embedding import SentenceEncoder
 from jurybox.judges.embedded.evidence import Models, gather, gather_source
@@ -62,10 +63,6 @@ _ANCHORS: dict[str, dict[str, float]] = {
     "redundancy": {"repeated": 1.5},
 }
 _UNDAMAGED = {"redundancy": 4.5}  # nobody rated it: what good summaries are taken to deserve
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 def unigram(model: LlamaScorer, texts: Iterable[str]) -> NDArray[np.float16]:

@@ -20,7 +20,11 @@ from jurybox.store import RunReader
 from jurybox.types import Rubric
 from server import JudgeServer, mark, right_score
 
-_OURS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+_OURS = (
+    *("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT", "OLLAMA_HOST"),
+    *("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "JURYBOX_PRICES"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"),
+)
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 WriteItems = Callable[..., Path]
@@ -31,6 +35,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test depends on the keys or the directory of whoever runs it."""
     for name in _OURS:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("JURYBOX_REPLIES", f"{tmp_path}-replies.db")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
 
 

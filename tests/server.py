@@ -94,6 +94,28 @@ def _completion(content: Any, finish: str, model: str, message: Mapping[str, Any
     }
 
 
+def chat(*contents: Any, logprobs: Any = None, finish: str = "stop", more: Any = None, **headers: str) -> Answer:
+    """A chat completion with one choice for each content; `more` is added to the body, headers have _ for -."""
+
+    async def answer(_: web.Request, request: Request) -> web.StreamResponse:
+        whole = _completion(None, finish, "judge-1", {})
+        whole["choices"] = [
+            {"index": place, "message": {"role": "assistant", "content": content}, "finish_reason": finish}
+            | ({} if logprobs is None else {"logprobs": logprobs})
+            for place, content in enumerate(contents)
+        ]
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        return web.json_response({**whole, **(more or {})}, headers=given)
+
+    return answer
+
+
+def lacking(parameter: str, refusal: Mapping[str, Any], status: int = 400) -> Plan:
+    """A server that refuses every request which has this parameter, with this error, and judges rightly otherwise."""
+    refuse = body(json.dumps({"error": refusal}), status=status)
+    return lambda request: refuse if parameter in request.body else None
+
+
 def body(text: str | bytes, *, status: int = 200, kind: str = "application/json", **headers: str) -> Answer:
     """Any body at all; header names are given with _ for -."""
     raw = text.encode() if isinstance(text, str) else text

@@ -145,7 +145,7 @@ def test_a_verdict_is_the_same_alone_and_in_company(examiner: Examiner) -> None:
 def test_a_split_prefix_equals_a_whole_one(model: LlamaScorer) -> None:
     tokens = model.tokenize("The boots are comfortable and the leather is good. " * 60)
     assert len(tokens) > 512
-    late = model.score([(model.prefix(tokens[:10]), tokens[10:])])[0].log_probabilities[-1]
+    late = model.score(model.prefix(tokens[:10]), [tokens[10:]])[0].log_probabilities[-1]
     last = model.distribution(model.prefix(tokens[:-1]))[tokens[-1]]
     assert last == pytest.approx(float(late), abs=0.02)
 
@@ -155,8 +155,8 @@ def test_the_common_vocabulary_gives_nearly_the_whole_ones_probabilities(
 ) -> None:
     prefix = model.prefix(model.tokenize("Reviews:\n- Fine boots, a little stiff.\n\nSummary:"))
     among = _vocabulary(prefix, examiner.models.log_unigram)
-    job = [(prefix, model.tokenize(" " + GOOD))]
-    gap = model.score(job, among)[0].log_probabilities - model.score(job)[0].log_probabilities
+    tokens = [model.tokenize(" " + GOOD)]
+    gap = model.score(prefix, tokens, among)[0].log_probabilities - model.score(prefix, tokens)[0].log_probabilities
     assert len(among) < len(examiner.models.log_unigram) / 2
     assert gap.min() > -1e-3, "fewer tokens to share with can only raise a probability"
     assert gap.mean() < 0.05

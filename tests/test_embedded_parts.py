@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from jurybox.judges.embedded import recipes
 from jurybox.judges.embedded.calibration import Calibration, load_calibration
 from jurybox.judges.embedded.contrast import RIVALS
+from jurybox.judges.embedded.embedding import _read_safetensors
 from jurybox.judges.embedded.gguf import GGUFError, GGUFFile
-from jurybox.judges.embedded.language import _glue
+from jurybox.judges.embedded.language import _batches, _glue
 from jurybox.judges.embedded.reasons import reason
 from jurybox.judges.embedded.recipes import RECIPES, Recipe
 from jurybox.judges.embedded.sentences import sentences, words
@@ -137,6 +139,28 @@ def test_q8_0_is_unpacked_and_other_types_are_refused_by_name(tmp_path: Path) ->
     path.write_bytes(b"nope" * 10)
     with pytest.raises(GGUFError, match="not a GGUF"):
         GGUFFile(path)
+
+
+def test_the_encoders_word_table_stays_in_its_file_and_gives_the_same_rows(tmp_path: Path) -> None:
+    table, bias = np.arange(12, dtype="<f4").reshape(4, 3), np.full(2, 0.5, "<f4")
+    header = {
+        "__metadata__": {"format": "pt"},
+        "embeddings.word_embeddings.weight": {"dtype": "F32", "shape": [4, 3], "data_offsets": [0, 48]},
+        "bert.pooler.dense.bias": {"dtype": "F32", "shape": [2], "data_offsets": [48, 56]},
+    }
+    head = json.dumps(header).encode()
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(struct.pack("<Q", len(head)) + head + table.tobytes() + bias.tobytes())
+    tensors, rows = _read_safetensors(path)
+    assert list(tensors) == ["pooler.dense.bias"]
+    assert tensors["pooler.dense.bias"].tolist() == [0.5, 0.5]
+    tokens = np.asarray([[3, 0], [3, 2]], np.int64)
+    assert np.array_equal(rows(tokens), table[tokens])
+
+
+def test_summaries_go_together_up_to_a_number_of_tokens() -> None:
+    assert list(_batches([])) == []
+    assert list(_batches([400, 300, 100, 1200, 10])) == [[0, 1], [2], [3], [4]]
 
 
 def test_a_reason_needs_no_evidence() -> None:

@@ -21,6 +21,7 @@ import pytest
 import server as answers
 from conftest import WriteItems, assert_right, command_line
 from jurybox.rubrics import builtin
+from jurybox.store import RunReader
 from server import JudgeServer
 
 KILLS = 20
@@ -130,6 +131,24 @@ def test_sigkill_at_20_random_moments_loses_nothing_and_repeats_at_most_those_in
     assert len(set(progress)) > KILLS // 2, "the kills are spread over the run"
     record_property("repeats per kill", repeats[1:])
     print(f"durable at each kill: {progress} of {total}\nrepeats per kill: {repeats[1:]}, {sum(repeats)} in all")
+
+
+def test_looking_at_a_run_that_is_then_killed_takes_nothing_from_it(
+    server: JudgeServer, write_items: WriteItems, tmp_path: Path
+) -> None:
+    """A reader that ends while the writer goes on must not take the writer's WAL away with it."""
+    server.latency = 0.01
+    with started(*run_words(write_items(ITEMS), server, out := tmp_path / "run.db")) as process:
+        for requests in (40, 80, 120):
+            wait_for(server, process, requests)
+            with RunReader(out) as reader:
+                seen = sum(1 for _ in reader.judgments())
+            assert seen >= requests - 2 * CONCURRENCY, "a reader sees what is durable"
+        wait_for(server, process, 200)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    settled(server)
+    assert len(set(asked(server)) - durable(out, tmp_path / "aside")) <= CONCURRENCY
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)

@@ -13,7 +13,8 @@ import jurybox
 ROOT = Path(jurybox.__file__).parent
 # Left to right; rooms between the same bars are siblings and do not know each other.
 TIERS = (
-    "errors templates | types | fields weights | rubrics prompts parsing judges data stats perturb "
+    "errors places templates | types | fields weights | rubrics prompts material parsing evidence judges data "
+    "stats perturb "
     "| store | runner | report | api | web cli"
 )
 TIER = {room: number for number, rooms in enumerate(TIERS.split("|")) for room in rooms.split()}

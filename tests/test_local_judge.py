@@ -26,7 +26,8 @@ from jurybox.errors import JudgeFailure, JudgeRejection, JudgeSpecError, SetupEr
 from jurybox.judges import Judge, Settings, make_judge
 from jurybox.judges.cores import default_threads, physical_cores
 from jurybox.judges.gguf import read_head
-from jurybox.judges.local import LocalJudge, defuser, scale_of
+from jurybox.judges.local import LocalJudge, defuser
+from jurybox.judges.tokens import scale_of
 from jurybox.parsing import read
 from jurybox.parsing.digits import LEAST_MASS
 from jurybox.prompts import render, sheets
@@ -410,8 +411,8 @@ def test_the_text_of_a_digit_answer_is_never_the_score() -> None:
 
 def test_a_judge_without_probabilities_is_refused_before_any_call(write_items: WriteItems, evaluate: Evaluate) -> None:
     data = write_items(1)
-    with pytest.raises(JudgeSpecError, match="openai/judge-1 cannot answer by digit; use --answer "):
-        evaluate(data, answer="digit")
+    with pytest.raises(JudgeSpecError, match="anthropic/judge-1 cannot answer by digit; use --answer "):
+        evaluate(data, judge="anthropic/judge-1", answer="digit")
     assert evaluate.server.requests == []
     assert not evaluate.out.exists()
     evaluate(data, judge="baseline/length", answer="digit")

@@ -21,7 +21,8 @@ from yarl import URL
 import server as answers
 from jurybox.errors import JudgeFailure, JudgeRejection, JudgeSpecError
 from jurybox.judges import Settings, make_judge
-from jurybox.judges.openai import OpenAIJudge, retry_after
+from jurybox.judges.http import retry_after
+from jurybox.judges.openai import OpenAIJudge
 from jurybox.parsing import read
 from jurybox.types import Item, Prompt, Question, Reply, Rubric, Sampling
 from server import Answer, JudgeServer, mark, right_score
@@ -366,10 +367,10 @@ def test_every_exception_of_aiohttp_is_translated(kind: type[Any], monkeypatch: 
     """None of them reaches the runner as it is, and the cause is kept."""
     broken = made(kind)
 
-    def post(*_: object, **__: object) -> None:
+    def request(*_: object, **__: object) -> None:
         raise broken
 
-    monkeypatch.setattr(aiohttp.ClientSession, "post", post)
+    monkeypatch.setattr(aiohttp.ClientSession, "request", request)
     with pytest.raises((JudgeFailure, JudgeRejection)) as caught:
         ask("http://127.0.0.1:9/v1")
     assert caught.value.__cause__ is broken

@@ -115,12 +115,14 @@ def test_every_signature_stands_below_the_table() -> None:
 
 
 def test_a_plan_fits_80_columns_and_says_when_a_price_is_unknown() -> None:
-    known = JudgePlan(1_000_000, 5, 10**9, 10**9, 12345.678, 1e6)
-    unknown = replace(known, cost=None)
-    assumed = {"characters_a_token": 4.0, "tokens_out_a_rubric": 350.0, "seconds_a_call": 8.123, "concurrency": 64.0}
+    prices = "prices of 2025-08-07"
+    known = JudgePlan(1_000_000, 5, 7, 9, 10**9, 10**9, 12345.678, 6172.839, 1e6, prices)
+    unknown = replace(known, cost=None, batch_cost=None)
+    assumed = {"tokens_out_a_rubric": 350.0, "seconds_a_call": 8.123, "concurrency": 64.0}
     text = plan_text(Plan(10, 2, 70, {"openai/a": known, "openai/b": unknown}, assumed))
     assert max(map(len, text.splitlines())) <= 80
-    assert "$12,345.68" in text
+    assert "$12,345.68 (prices of 2025-08-07)" in text
+    assert "$6,172.84" in text, "half, with --batch"
     assert "unknown (give --price IN,OUT)" in text
     assert "Nothing was sent." in text
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from jurybox.api import Run, aevaluate, evaluate, export, plan, show
+    from jurybox.api import Run, aduel, aevaluate, duel, evaluate, export, plan, show
     from jurybox.errors import (
         DataError,
         JudgeFailure,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jurybox.types import Estimate, Item, Judgment, Reply, Review, Rubric, Verdict
 
 _ROOMS = {
-    "jurybox.api": ("Run", "aevaluate", "evaluate", "export", "plan", "show"),
+    "jurybox.api": ("Run", "aduel", "aevaluate", "duel", "evaluate", "export", "plan", "show"),
     "jurybox.errors": (
         "DataError",
         "JudgeFailure",
@@ -61,7 +61,9 @@ __all__ = [
     "Verdict",
     "WeightsError",
     "__version__",
+    "aduel",
     "aevaluate",
+    "duel",
     "evaluate",
     "export",
     "plan",

@@ -56,11 +56,20 @@ class WeightsError(SetupError):
 
 
 class JudgeFailure(JuryboxError):
-    """One call failed. `retry` says whether trying again can help, `after` how long the server wants us to wait."""
+    """One call failed. `retry` says whether trying again can help, `after` how long the server wants us to wait,
+    `throttled` that it wants fewer calls at a time, `too_long` that the prompt is more than the model can hold."""
 
-    def __init__(self, message: str, *, retry: bool, after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry: bool,
+        after: float | None = None,
+        throttled: bool = False,
+        too_long: bool = False,
+    ) -> None:
         super().__init__(message)
-        self.retry, self.after = retry, after
+        self.retry, self.after, self.throttled, self.too_long = retry, after, throttled, too_long
 
 
 class JudgeRejection(JuryboxError):

@@ -198,6 +198,21 @@ def entries(value: Any) -> list[str] | str:
     return [_entry_text(entry) for entry in value]
 
 
+def characters(source: Mapping[str, Any]) -> int:
+    """About how many characters a source has when it is shown."""
+    return sum(_characters(value) for value in source.values())
+
+
+def _characters(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Review):
+        return len(value.text)
+    if isinstance(value, Mapping):
+        return sum(map(_characters, value.values()))
+    return sum(map(_characters, value)) if isinstance(value, tuple | list) else 8
+
+
 def _number_text(value: float) -> str:
     """A number in full: `:g` would show 1234567 as 1.23457e+06. Whole numbers lose their `.0`."""
     return str(int(value)) if not isinstance(value, bool) and float(value).is_integer() else str(value)

@@ -25,8 +25,16 @@ LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 # What signatures call the layout of a judge that is shown no prompt.
 DIRECT = "direct"
 
-Answer = Literal["tag", "form", "json", "digit"]
-ANSWERS: tuple[Answer, ...] = get_args(Answer)
+Answer = Literal["tag", "form", "json", "digit", "choice"]
+# The ways that a person may ask for; `choice` is a duel's own.
+ANSWERS: tuple[Answer, ...] = tuple(answer for answer in get_args(Answer) if answer != "choice")
+
+# How signatures mark figures that are preferences between two summaries and no scores of one.
+DUEL = "duel"
+# A duel's verdict says on the scale which summary is better: the first shown, neither, or the second.
+FIRST, NEITHER, SECOND = 5.0, 3.0, 1.0
+# The field of a paired item's source that holds both summaries by system.
+RIVALS = "summaries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,16 @@ class Item:
     @property
     def key(self) -> tuple[str, str]:
         return (self.id, self.system)
+
+
+def rivals(pair: Item) -> tuple[Item, Item]:
+    """The two items behind an item that pairs them (`jurybox.data.PairedDataset`), in the order of showing."""
+    source = {name: value for name, value in pair.source.items() if name != RIVALS}
+    first, second = (
+        Item(pair.id, system, pair.source[RIVALS][system], source)
+        for system in (pair.metadata["first"], pair.metadata["second"])
+    )
+    return first, second
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +118,15 @@ class Prompt:
     """What is sent: a system and a user message.
 
     The first `shared` characters of `user` are the same for every call about this item, so a
-    prefix cache need read them only once. `schema` asks for JSON of that shape.
+    prefix cache need read them only once. `schema` asks for JSON of that shape. `alone` says that nothing but the score
+    is asked for, one digit without reasoning.
     """
 
     user: str
     system: str = ""
     shared: int = 0
     schema: Mapping[str, Any] | None = None
+    alone: bool = False
 
     @property
     def digest(self) -> str:
@@ -183,15 +203,35 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a call: the reply that came, or the error that came instead."""
+    """One try at a call: the reply that came, or the error that came instead; `too_long` is the one error that is the
+    item's own."""
 
     reply: Reply | None
     error: str = ""
+    too_long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """One passage that a judge quotes in its reason, and where it stands.
+
+    `field` is None if it stands nowhere. `index` counts a list field's entries from 0 and is None for a field that is
+    one text. `start` and `end` are offsets into that text as the item holds it: a review's own text, a specification
+    as "key: value". `similarity` is 100 for an exact quotation.
+    """
+
+    text: str
+    field: str | None
+    index: int | None
+    start: int | None
+    end: int | None
+    similarity: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """Item x rubric x judge x sample, with prompt digest, reply and verdict."""
+    """Item x rubric x judge x sample, with prompt digest, reply and verdict. `shown` is what the judge saw of material
+    that was too long for it, `quotes` what it quotes."""
 
     id: str
     system: str
@@ -203,19 +243,28 @@ class Judgment:
     reply: Reply | None
     cost: float | None
     signature: str
+    shown: Mapping[str, Any] | None = None
+    quotes: tuple[Quote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Where a figure comes from. A mapping inside; text only when it is shown."""
+    """Where a figure comes from. A mapping inside; text only when it is shown.
+
+    `samples` is a number or how it was found (`auto`); `temperature` is None where the model takes none.
+    """
 
     rubric: str
     layout: str
     judge: str
-    samples: int
-    temperature: float
+    samples: int | str
+    temperature: float | None
     combine: str
     version: str
+
+    @property
+    def is_duel(self) -> bool:
+        return DUEL in (self.layout.partition("/")[0], self.judge.partition("/")[0])
 
     def __str__(self) -> str:
         return "|".join(
@@ -225,7 +274,7 @@ class Signature:
                 self.layout,
                 self.judge,
                 f"n:{self.samples}",
-                f"t:{self.temperature:g}",
+                "t:default" if self.temperature is None else f"t:{self.temperature:g}",
                 self.combine,
                 self.version,
             )

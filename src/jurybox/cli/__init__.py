@@ -10,6 +10,7 @@ import sys
 import click
 
 from jurybox import __version__
+from jurybox.cli.duel import duel
 from jurybox.cli.judging import INTERRUPTED, WRONG_USE, demo, plan, run
 from jurybox.cli.looking import export, plain, show
 from jurybox.cli.models import models
@@ -26,7 +27,7 @@ def cli() -> None:
     """
 
 
-for command in (demo, run, plan, show, export, rubrics, models):
+for command in (demo, run, plan, show, export, duel, rubrics, models):
     cli.add_command(command)
 
 

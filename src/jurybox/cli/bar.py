@@ -6,6 +6,7 @@ import time
 from types import TracebackType
 from typing import IO, Any
 
+from jurybox.cli.looking import plain
 from jurybox.runner import Tally
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -45,6 +46,9 @@ class Bar:
         if name not in self._fetched:
             self._fetched.add(name)
             self._line(f"jurybox: fetching {name} ({whole / 1e6:.0f} MB), once; it is kept for the next time")
+
+    def say(self, text: str) -> None:
+        self._line(f"jurybox: {plain(text)}")
 
     def stopping(self, under_way: int) -> None:
         self._line(f"jurybox: stopping; waiting for {under_way} answers under way (Ctrl-C again to stop now)")
@@ -102,7 +106,7 @@ def progress_text(tally: Tally, seconds: float) -> str:
 
 def details_text(tally: Tally, seconds: float) -> str:
     """Rate, time left, cost and losses, in words."""
-    made = tally.done - tally.kept
+    made = tally.done - tally.kept - tally.reused
     rate = made / seconds if seconds > 0 else 0.0
     parts = [f"{rate:.1f}/s"]
     if rate and tally.done < tally.total:
@@ -111,6 +115,8 @@ def details_text(tally: Tally, seconds: float) -> str:
     parts.append(f"{tally.unscored:,} unscored")
     if tally.kept:
         parts.append(f"{tally.kept:,} kept from before")
+    if tally.reused:
+        parts.append(f"{tally.reused:,} from the cache")
     return ", ".join(parts)
 
 

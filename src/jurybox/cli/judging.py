@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from jurybox.cli.looking import FAIL_UNDER, Gates, exit_status, plain, print_json, print_summary, refuse_unknown_gates
+from jurybox.cli.looking import (
+    FAIL_UNDER,
+    GATE_FAILED,
+    Gates,
+    exit_status,
+    plain,
+    print_json,
+    print_summary,
+    refuse_unknown_gates,
+)
 from jurybox.cli.options import JSON, job_arguments, job_options
 
 WRONG_USE = 2
@@ -43,6 +52,12 @@ def _judge(as_json: bool, fail_under: Gates, strict: bool, **arguments: Any) -> 
             err=True,
         )
         return WRONG_USE
+    if finished is not None and finished.tally is not None and finished.tally.stopped:
+        click.echo(
+            f"Stopped by {finished.tally.stopped}. What was judged is kept in {out}; a higher --max-cost goes on.",
+            err=True,
+        )
+        return GATE_FAILED
     if finished is None or not finished.complete:
         click.echo(f"Interrupted. What was judged is kept in {out}. Go on with the same command.", err=True)
         return INTERRUPTED

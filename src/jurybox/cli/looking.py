@@ -11,7 +11,8 @@ import click
 from jurybox.cli.options import JSON, gate
 
 if TYPE_CHECKING:
-    from jurybox.report import Summary
+    from jurybox.report import JuryCombine, Summary
+    from jurybox.stats import Combine
 
 Gates = tuple[tuple[str, float], ...]
 GATE_FAILED = 1
@@ -28,14 +29,35 @@ FAIL_UNDER = click.option(
 
 @click.command()
 @click.argument("run", metavar="RUN.db")
+@click.option(
+    "--combine",
+    type=click.Choice(["mean", "median", "mode"]),
+    default="mean",
+    show_default=True,
+    help="What makes one score of an item's samples.",
+)
+@click.option(
+    "--jury",
+    type=click.Choice(["mean", "median", "learned"]),
+    default="mean",
+    show_default=True,
+    help="What makes one score of several judges; learned: weights from human ratings.",
+)
 @FAIL_UNDER
 @JSON
 @click.pass_context
-def show(ctx: click.Context, run: str, fail_under: Gates, as_json: bool) -> None:
+def show(
+    ctx: click.Context,
+    run: str,
+    combine: Combine,
+    jury: JuryCombine,
+    fail_under: Gates,
+    as_json: bool,
+) -> None:
     """Show a run: systems x rubrics with mean, interval, n and what went unscored."""
     from jurybox import api
 
-    summary = api.show(run)
+    summary = api.show(run, combine=combine, jury=jury)
     refuse_unknown_gates(fail_under, summary.main.signatures)
     print_summary(summary, as_json)
     ctx.exit(exit_status(summary, fail_under, strict=False))

@@ -27,6 +27,16 @@ def gate(value: str) -> tuple[str, float]:
         raise click.BadParameter(f"'{value}': '{least}' is not a number") from None
 
 
+def samples(value: str) -> int | str:
+    """N or auto."""
+    if value == "auto":
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        raise click.BadParameter(f"'{value}' should be a number or auto") from None
+
+
 def prices(value: str) -> tuple[float, float]:
     """IN,OUT: USD for a million tokens."""
     try:
@@ -54,7 +64,8 @@ _JOB = (
         default=["embedded"],
         show_default=True,
         metavar="SPEC",
-        help="embedded, openai/MODEL, local/PATH.gguf, baseline/NAME, replay/RUN.db. Repeatable.",
+        help="embedded, openai/MODEL, anthropic/MODEL, ollama/MODEL, local/PATH.gguf, baseline/NAME, replay/RUN.db. "
+        "Repeatable: a jury.",
     ),
     click.option(
         "--layout",
@@ -66,15 +77,48 @@ _JOB = (
         type=click.Choice(["tag", "form", "json", "digit"]),
         help="How the judge answers. Default: the layout's own.",
     ),
-    click.option("--samples", type=int, default=1, show_default=True, help="Answers asked for each item and rubric."),
+    click.option("--reasons", is_flag=True, help="With --answer digit: let the judge reason before it scores."),
+    click.option(
+        "--samples",
+        type=samples,
+        default="1",
+        show_default=True,
+        metavar="N|auto",
+        help="Answers asked for each item and rubric. auto: until their mean is known well enough.",
+    ),
+    click.option(
+        "--target-se",
+        type=float,
+        default=0.25,
+        show_default=True,
+        help="With --samples auto: standard error of an item's mean to reach.",
+    ),
+    click.option(
+        "--max-samples", type=int, default=20, show_default=True, help="With --samples auto: the most an item gets."
+    ),
     click.option("--temperature", type=float, help="Default: 0 for one sample, 0.7 for several."),
     click.option("--max-tokens", type=int, help="Longest answer. Default: the server's own."),
     click.option("--seed", type=int, help="Seed sent to the judge; sample k gets seed + k - 1."),
-    click.option("--base-url", help="Address of an OpenAI-compatible server. Default: $OPENAI_BASE_URL."),
+    click.option("--base-url", help="Address of the judge's server. Default: the provider's usual variable."),
     click.option("--price", type=prices, metavar="IN,OUT", help="USD for a million tokens in and out."),
     click.option("--threads", type=int, help="Threads of a local model. Default: physical cores less one."),
-    click.option("--context", type=int, help="Tokens that a local model can hold. Default: 8192, or its own if fewer."),
-    click.option("--concurrency", type=int, default=16, show_default=True, help="Calls in flight at once."),
+    click.option("--context", type=int, help="Tokens that the judge can hold. Default: what is known of it."),
+    click.option(
+        "--long",
+        type=click.Choice(["refuse", "sample", "extract"]),
+        default="refuse",
+        show_default=True,
+        help="Material that the judge cannot hold: refuse the item, show a random sample, or show what a rubric needs.",
+    ),
+    click.option("--concurrency", type=int, default=16, show_default=True, help="Calls in flight at once, at most."),
+    click.option("--rpm", type=float, metavar="N", help="Requests a minute to each judge, at most."),
+    click.option("--tpm", type=float, metavar="N", help="Tokens a minute to and from each judge, at most."),
+    click.option("--max-cost", type=float, metavar="USD", help="Stop before the run file has cost more."),
+    click.option("--batch", is_flag=True, help="Send through the provider's batch API: half the price, within a day."),
+    click.option(
+        "--cache", metavar="FILE", help="Where replies are kept across runs. Default: replies.db in the user's cache."
+    ),
+    click.option("--no-cache", is_flag=True, help="Neither look for replies of earlier runs nor keep them."),
     click.option("--retries", type=int, default=6, show_default=True, help="Tries after a call that failed."),
     click.option("--reasks", type=int, default=2, show_default=True, help="Times an unread answer is asked again."),
     click.option(
@@ -107,4 +151,8 @@ def job_arguments(options: dict[str, Any]) -> dict[str, Any]:
     arguments = dict(options)
     arguments["judge"] = list(arguments.pop("judges"))
     arguments["columns"] = dict(arguments["columns"])
+    cache, no_cache = arguments.pop("cache"), arguments.pop("no_cache")
+    if cache and no_cache:
+        raise click.UsageError("--cache and --no-cache exclude each other")
+    arguments["cache"] = False if no_cache else cache or True
     return arguments

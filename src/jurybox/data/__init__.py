@@ -7,11 +7,13 @@ holds more than one line; it refuses what it cannot read with a `DataError` that
 from __future__ import annotations
 
 from jurybox.data.dataset import Census, Dataset
+from jurybox.data.pairs import PairedDataset
 from jurybox.data.ratings import Ratings, read_ratings
 
 __all__ = [
     "Census",
     "Dataset",
+    "PairedDataset",
     "Ratings",
     "read_ratings",
 ]

@@ -1,4 +1,4 @@
-"""Judges by specification: `embedded`, `openai/MODEL`, `local/PATH.gguf`, `baseline/NAME`, `replay/RUN.db`.
+"""Judges by specification: `embedded`, `openai/MODEL`, `ollama/MODEL`, `anthropic/MODEL`, `local/PATH.gguf`, ….
 
 A judge is one coroutine, `ask(question) -> Reply`. It tries once: it raises `JudgeFailure` when that call failed and
 `JudgeRejection` when no call can succeed. Trying again, limits and storage are the runner's. Vendor code stays in here.
@@ -18,6 +18,8 @@ __all__ = ["PROVIDERS", "Judge", "Settings", "make_judge"]
 PROVIDERS: Mapping[str, str] = {
     "embedded": "jurybox.judges.embedded",
     "openai": "jurybox.judges.openai",
+    "ollama": "jurybox.judges.ollama",
+    "anthropic": "jurybox.judges.anthropic",
     "local": "jurybox.judges.local",
     "baseline": "jurybox.judges.baselines",
     "replay": "jurybox.judges.replay",

@@ -10,12 +10,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import importlib.util
-import math
 import re
 import threading
 import time
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,8 @@ from jurybox.judges.base import Judge, Settings
 from jurybox.judges.cores import default_threads
 from jurybox.judges.engine import Completion, Engine
 from jurybox.judges.gguf import Head, NotGGUF, read_head
-from jurybox.types import ANSWERS, SCALE, Question, Reply
+from jurybox.judges.tokens import scale_of
+from jurybox.types import ANSWERS, Question, Reply
 from jurybox.weights import known_models, local_path
 
 # Memory grows with it; a longer one is asked for with --context.
@@ -77,6 +76,8 @@ class LocalJudge(Judge):
     answers = frozenset(ANSWERS)
     preferred_layout = "shared"
     most_at_once = 1
+    cached = True
+    in_process = True
 
     def __init__(self, spec: str, path: Path, head: Head, settings: Settings) -> None:
         self.spec, self.model = spec, path.name
@@ -85,7 +86,7 @@ class LocalJudge(Judge):
         self._path = path
         self._threads = settings.threads or default_threads()
         wanted = settings.context or DEFAULT_CONTEXT
-        self._context = min(wanted, head.context or wanted)
+        self._context = self.context = min(wanted, head.context or wanted)
         self._defuse = defuser(head.special)
         self._engine: Engine | None = None
         self._thread = ThreadPoolExecutor(1, "jurybox-local")
@@ -159,17 +160,6 @@ class LocalJudge(Judge):
             seconds=seconds,
             scale=scale_of(answer.first) if by_digit else None,
         )
-
-
-def scale_of(tokens: Iterable[Mapping[str, Any]]) -> dict[int, float]:
-    """The probability of each step: "4", " 4" and "４" all say 4. What other tokens have is nobody's."""
-    steps = {str(step): step for step in SCALE}
-    found = dict.fromkeys(SCALE, 0.0)
-    for token in tokens:
-        step = steps.get(unicodedata.normalize("NFKC", token["token"]).strip())
-        if step is not None:
-            found[step] += math.exp(token["logprob"])
-    return found
 
 
 def defuser(special: Iterable[str]) -> Callable[[str], str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from jurybox.parsing.choices import read_choice
 from jurybox.parsing.digits import read_digit
 from jurybox.parsing.forms import read_form
 from jurybox.parsing.objects import read_object
@@ -17,7 +18,7 @@ from jurybox.types import Answer, Reply, Rubric, Status, Verdict
 CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 
 Reader = Callable[[str, Sequence[Rubric], bool], dict[str, Verdict]]
-READERS: Mapping[Answer, Reader] = {"tag": read_tag, "form": read_form, "json": read_object}
+READERS: Mapping[Answer, Reader] = {"tag": read_tag, "form": read_form, "json": read_object, "choice": read_choice}
 
 
 def read(reply: Reply, rubrics: Sequence[Rubric], answer: Answer) -> dict[str, Verdict]:
@@ -28,7 +29,7 @@ def read(reply: Reply, rubrics: Sequence[Rubric], answer: Answer) -> dict[str, V
         said = first_sentences(reply.refusal) or "the server's content filter stopped the answer"
         return _same_for_all(rubrics, "refused", said)
     if answer == "digit":
-        return read_digit(reply, rubrics)
+        return read_digit(reply, read(reply, rubrics, "tag"))
     cut = reply.finish.lower() in CUT_OFF
     text, set_apart = set_thinking_apart(reply.text)
     if text is None or not text.strip():

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
+from jurybox.prompts.duels import duel_sheets
 from jurybox.prompts.layouts import render
 from jurybox.prompts.sheets import Sheet, sheets
 
-__all__ = ["Sheet", "render", "sheets"]
+__all__ = ["Sheet", "duel_sheets", "render", "sheets"]

@@ -15,24 +15,28 @@ from typing import Any
 
 from jurybox.fields import canonical_name, field_text
 from jurybox.prompts import wording
+from jurybox.prompts.duels import render_duel
 from jurybox.prompts.fences import NOT_AVAILABLE, fenced
 from jurybox.prompts.sheets import Sheet
 from jurybox.types import Item, Prompt, Rubric
 
 
-def render(sheet: Sheet, item: Item) -> Prompt:
-    """The prompt that asks one sheet about one item."""
+def render(sheet: Sheet, item: Item, note: str = "") -> Prompt:
+    """The prompt that asks one sheet about one item; `note` tells the judge what it is not shown of the material."""
     if sheet.layout == "verbatim":
-        return _verbatim(sheet, item)
+        return _verbatim(sheet, item, note)
     source = with_definition(item.source)
+    if sheet.answer == "choice":
+        return render_duel(sheet, item, source, note)
     mark, material, summary = fenced(sheet.fields, source, item.summary)
-    notice = wording.DATA_NOTICE.format(mark=mark)
+    notice = f"{wording.DATA_NOTICE.format(mark=mark)} {note}".rstrip()
     body = f"{notice}\n\n{material}\n{summary}" if material else f"{notice}\n\n{summary}"
     schema = wording.schema(sheet.rubrics) if sheet.answer == "json" else None
     before, after = _around(sheet)
     user = f"{before}{body}{after}"
     shared = len(before) + len(body) if sheet.layout == "shared" else 0
-    return Prompt(user, wording.SYSTEM, shared, schema)
+    alone = sheet.answer == "digit" and not sheet.reasoned
+    return Prompt(user, wording.SYSTEM, shared, schema, alone)
 
 
 @cache
@@ -40,7 +44,7 @@ def _around(sheet: Sheet) -> tuple[str, str]:
     """What stands before and after the material; the same for every item."""
     rubrics = sheet.rubrics
     task, title = (wording.TASK_WITH_MATERIAL, "Material") if sheet.fields else (wording.TASK_SUMMARY_ALONE, "Summary")
-    answer = _section("Answer", wording.answer_format(rubrics, sheet.answer))
+    answer = _section("Answer", wording.answer_format(rubrics, "tag" if sheet.reasoned else sheet.answer))
     if sheet.layout == "shared":
         return (
             _section("Task", task.format(what=wording.METRIC_TO_COME)) + f"\n\n{title}\n\n",
@@ -66,7 +70,7 @@ def _section(title: str, text: str) -> str:
     return f"{title}\n\n{text}"
 
 
-def _verbatim(sheet: Sheet, item: Item) -> Prompt:
+def _verbatim(sheet: Sheet, item: Item, note: str) -> Prompt:
     template = sheet.rubrics[0].template
     assert template is not None, "a verbatim sheet is made from a prompt file"
     source = with_definition(item.source)
@@ -76,7 +80,9 @@ def _verbatim(sheet: Sheet, item: Item) -> Prompt:
         if field in ("summary", "id", "system"):
             return str(getattr(item, field))
         found = source.get(field, item.metadata.get(name))
-        return NOT_AVAILABLE if found is None else field_text(found)
+        # The file's own words stay as they are, so the note can only stand with the material.
+        told = f"({note})\n" if note and isinstance(found, tuple) else ""
+        return NOT_AVAILABLE if found is None else told + field_text(found)
 
     return Prompt(template.fill(value), template.system)
 

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from jurybox.report.duel_text import duels_text
+from jurybox.report.duels import Duels, PairResult, RubricDuels, holds_duels, summarise_duels
 from jurybox.report.export import FORMATS, export_rows, export_run
-from jurybox.report.summary import JudgeSummary, Summary, summarise
-from jurybox.report.table import plan_text, summary_text
+from jurybox.report.judge import JudgeSummary, SampleSummary
+from jurybox.report.jury import JURY_COMBINES, JuryCombine, JurySummary
+from jurybox.report.plans import plan_text
+from jurybox.report.summary import Summary, summarise
+from jurybox.report.table import summary_text
 
 __all__ = [
     "FORMATS",
+    "JURY_COMBINES",
+    "Duels",
     "JudgeSummary",
+    "JuryCombine",
+    "JurySummary",
+    "PairResult",
+    "RubricDuels",
+    "SampleSummary",
     "Summary",
+    "duels_text",
     "export_rows",
     "export_run",
+    "holds_duels",
     "plan_text",
     "summarise",
+    "summarise_duels",
     "summary_text",
 ]

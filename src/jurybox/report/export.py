@@ -34,6 +34,8 @@ COLUMNS: Mapping[str, str] = {
     "cost": "float64",
     "seconds": "float64",
     "reply": "string",
+    "shown": "string",
+    "quotes": "string",
     "signature": "string",
 }
 _ROWS_A_GROUP = 10_000
@@ -62,6 +64,8 @@ def _row(judgment: Judgment) -> Row:
         "cost": judgment.cost,
         "seconds": None if reply is None else reply.seconds,
         "reply": None if reply is None else reply.text,
+        "shown": None if judgment.shown is None else orjson.dumps(judgment.shown).decode(),
+        "quotes": orjson.dumps(judgment.quotes).decode() if judgment.quotes else None,
         "signature": judgment.signature,
     }
 

@@ -1,4 +1,4 @@
-"""Systems x rubrics, judge by judge: every cell an `Estimate`, every table with its signatures."""
+"""Systems x rubrics, judge by judge and as a jury: every cell an `Estimate`, every table with its signatures."""
 
 from __future__ import annotations
 
@@ -6,43 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jurybox.stats import mean_of_scores
+from jurybox.report.judge import JudgeSummary, SampleSummary
+from jurybox.report.jury import BASELINE, JuryCombine, JurySummary, convene
+from jurybox.stats import Combine, mean_agreement, mean_of_scores, mean_spread
 from jurybox.store import RunReader
-from jurybox.types import Estimate, Signature, Status
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeSummary:
-    """What one judge said: system -> rubric -> estimate."""
-
-    judge: str
-    signatures: Mapping[str, Signature]
-    systems: Mapping[str, Mapping[str, Estimate]]
-    statuses: Mapping[str, Mapping[Status, int]]
-
-    @property
-    def signature(self) -> str:
-        """One signature for the whole table: the rubrics' labels joined."""
-        parts = list(self.signatures.values())
-        same = replace(
-            parts[0],
-            rubric=",".join(part.rubric for part in parts),
-            layout=",".join(dict.fromkeys(part.layout for part in parts)),
-        )
-        return str(same)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "signature": self.signature,
-            "systems": {
-                system: {
-                    rubric: {**estimate.as_dict(), "signature": str(self.signatures[rubric])}
-                    for rubric, estimate in estimates.items()
-                }
-                for system, estimates in self.systems.items()
-            },
-            "statuses": {rubric: dict(counts) for rubric, counts in self.statuses.items()},
-        }
+from jurybox.types import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +21,13 @@ class Summary:
     judges: tuple[JudgeSummary, ...]
     missing: int
     spent: Mapping[str, Any]
+    jury: JurySummary | None = None
 
     @property
     def main(self) -> JudgeSummary:
-        """The judge that the run is about: the first that is no baseline."""
-        real = [judge for judge in self.judges if not judge.judge.startswith("baseline/")]
-        return (real or list(self.judges))[0]
+        """Whom the run is about: the jury, or the only judge that is no baseline, or the first baseline."""
+        real = [judge for judge in self.judges if not judge.judge.startswith(BASELINE)]
+        return self.jury or (real or list(self.judges))[0]
 
     @property
     def unscored(self) -> int:
@@ -74,30 +43,53 @@ class Summary:
         return {
             "run": self.path,
             "judge": self.main.judge,
-            **self.main.as_dict(),
+            **JudgeSummary.as_dict(self.main),
+            **({} if self.jury is None else {"jury": self.jury.as_dict()}),
             "judges": {judge.judge: judge.as_dict() for judge in self.judges},
             "missing": self.missing,
             "spent": dict(self.spent),
         }
 
 
-def summarise(reader: RunReader) -> Summary:
-    """Read a run's tallies into estimates."""
-    signatures, statuses = reader.signatures(), reader.statuses()
-    systems: dict[str, dict[str, dict[str, Estimate]]] = {}
-    for tally in reader.tallies():
-        estimate = mean_of_scores(tally.scored, tally.total, tally.total_of_squares, tally.items - tally.scored)
-        systems.setdefault(tally.judge, {}).setdefault(tally.system, {})[tally.rubric] = estimate
-    judges = tuple(
-        JudgeSummary(
-            judge,
-            {rubric: signature for (rubric, by), signature in signatures.items() if by == judge},
-            systems.get(judge, {}),
-            {rubric: counts for (rubric, by), counts in statuses.items() if by == judge},
-        )
-        for judge in dict.fromkeys(judge for _, judge in signatures)
-    )
+def summarise(reader: RunReader, combine: Combine = "mean", jury: JuryCombine = "mean") -> Summary:
+    """Read a run's tallies into estimates; `combine` makes one score of samples, `jury` one of judges."""
+    judges, statuses = _judges(reader, combine), reader.statuses()
     missing = sum(
         max(expected - sum(statuses.get(series, {}).values()), 0) for series, expected in reader.expected().items()
     )
-    return Summary(str(reader.path), judges, missing, reader.spent())
+    spent = {**reader.spent(), "judges": {judge.judge: reader.spent(judge.judge) for judge in judges}}
+    return Summary(str(reader.path), judges, missing, spent, convene(reader, judges, combine, jury))
+
+
+def _judges(reader: RunReader, combine: Combine) -> tuple[JudgeSummary, ...]:
+    signatures, statuses = reader.signatures(), reader.statuses()
+    systems: dict[str, dict[str, dict[str, Estimate]]] = {}
+    for tally in reader.tallies(combine):
+        estimate = mean_of_scores(tally.scored, tally.total, tally.total_of_squares, tally.items - tally.scored)
+        systems.setdefault(tally.judge, {}).setdefault(tally.system, {})[tally.rubric] = estimate
+    samples = _samples(reader)
+    return tuple(
+        JudgeSummary(
+            judge,
+            {rubric: replace(found, combine=combine) for (rubric, by), found in signatures.items() if by == judge},
+            systems.get(judge, {}),
+            {rubric: counts for (rubric, by), counts in statuses.items() if by == judge},
+            samples.get(judge, {}),
+        )
+        for judge in dict.fromkeys(judge for _, judge in signatures)
+    )
+
+
+def _samples(reader: RunReader) -> dict[str, dict[str, SampleSummary]]:
+    """Judge -> rubric -> how far its samples differ."""
+    found: dict[str, dict[str, SampleSummary]] = {}
+    for tally in reader.sample_tallies():
+        n, short = tally.paired, tally.items - tally.paired
+        found.setdefault(tally.judge, {})[tally.rubric] = SampleSummary(
+            mean_spread(n, tally.spread, tally.spread_of_squares, short),
+            mean_agreement(n, tally.agreement, tally.agreement_of_squares, short),
+            tally.least,
+            tally.mean,
+            tally.most,
+        )
+    return found

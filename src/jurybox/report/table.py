@@ -1,4 +1,4 @@
-"""Plain text for a terminal or a log: a run's table and a plan's. Returns text, prints nothing.
+"""Plain text for a terminal or a log: a run's tables. Returns text, prints nothing.
 
 Fits 80 columns, but for signatures: each is one word, to be copied whole.
 """
@@ -7,19 +7,26 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from jurybox.report.summary import JudgeSummary, Summary
-from jurybox.runner import Plan
-from jurybox.types import Estimate
+from jurybox.report.judge import JudgeSummary
+from jurybox.report.jury import BASELINE, JurySummary
+from jurybox.report.summary import Summary
+from jurybox.types import DIRECT, Estimate
 
 _GAP = "  "
 # A system's name beyond this goes on in the next line of the head.
 NAME_WIDTH = 24
+_JURY_WORDS = {"mean": "mean", "median": "median", "learned": "weighted mean"}
 
 
 def summary_text(summary: Summary, width: int = 80) -> str:
-    """One table a judge, what was lost, and the signatures."""
-    parts = [_judge_text(judge, width) for judge in summary.judges]
+    """The jury first, then one table a judge, what was lost, the signatures, and what was spent."""
+    parts = [] if summary.jury is None else _jury_text(summary.jury, width)
+    baselines_last = sorted(summary.judges, key=lambda judge: judge.judge.startswith(BASELINE))
+    parts += [_judge_text(judge, width) for judge in baselines_last]
+    if summary.spent.get("calls"):
+        parts.append(textwrap.fill(_spent(summary.spent), width))
     if summary.missing:
         told = (
             f"Unfinished: {summary.missing:,} judgments are still to be made; the same `jurybox run` command goes on."
@@ -32,15 +39,117 @@ def _judge_text(judge: JudgeSummary, width: int) -> str:
     if not judge.systems:
         return f"Judge {judge.judge}: no judgments yet"
     rubrics = list(judge.signatures)
-    label_width = max(len(name) for name in rubrics)
-    columns = {system: _column(system, rubrics, estimates) for system, estimates in judge.systems.items()}
-    tables = [
-        _grid(_levelled([_labels(rubrics), *(columns[system] for system in systems)]))
-        for systems in _folded(columns, width - label_width)
-    ]
     head = f"Judge {judge.judge}\nmean score 1-5 (5 is best), 95 % interval over items, n scored"
-    signatures = "\n".join(f"{_GAP}{signature}" for signature in judge.signatures.values())
-    return "\n\n".join((head, *tables, f"{_losses(judge, width)}\nSignatures:\n{signatures}"))
+    tables = _tables(rubrics, judge.systems, width)
+    return "\n\n".join((head, *tables, *_samples_text(judge, width), f"{_losses(judge, width)}\n{_signatures(judge)}"))
+
+
+def _samples_text(judge: JudgeSummary, width: int) -> list[str]:
+    """How far samples differ; a judge that computes gives the same one each time, and nothing is said of it."""
+    drawn = {name: found for name, found in judge.samples.items() if judge.signatures[name].layout != DIRECT}
+    if not drawn:
+        return []
+    columns = {
+        "spread": {rubric: found.spread for rubric, found in drawn.items()},
+        "agreement": {rubric: found.agreement for rubric, found in drawn.items()},
+    }
+    least, most = min(found.least for found in drawn.values()), max(found.most for found in drawn.values())
+    taken = f"{most}" if least == most else f"{least}-{most}"
+    head = _filled(
+        f"Between samples of one item ({taken} scored): standard deviation, share of equal pairs, 95 % interval over "
+        "items, n items with two or more",
+        width,
+    )
+    return [head, *_tables(list(drawn), columns, width)]
+
+
+def _jury_text(jury: JurySummary, width: int) -> list[str]:
+    """A jury's table, its agreement, and what its weights were learned from."""
+    if not jury.systems:
+        return []
+    members = "\n".join(f"{_GAP}{judge}" for judge in jury.judges)
+    count = len(jury.judges)
+    head = f"Jury: {_JURY_WORDS[jury.combine]} of {count} judges\n{members}\n" + _filled(
+        "mean score 1-5 (5 is best), 95 % interval over items, n scored by every judge; -k counts items that were not",
+        width,
+    )
+    absent = [
+        f"{_GAP}{rubric}: without {', '.join(judge for judge in jury.judges if judge not in panel)}"
+        for rubric, panel in jury.panels.items()
+        if len(panel) < count
+    ]
+    parts = [head, *_tables(list(jury.signatures), jury.systems, width)]
+    if absent:
+        parts.append("Smaller panels (the rubric was not asked, or is unsupported):\n" + "\n".join(absent))
+    parts.append(_signatures(jury))
+    return ["\n\n".join(parts + _agreement_text(jury, width) + _weights_text(jury, width))]
+
+
+def _agreement_text(jury: JurySummary, width: int) -> list[str]:
+    if not jury.alpha:
+        return []
+    levels = {
+        level: {rubric: found[level] for rubric, found in jury.alpha.items()} for level in ("ordinal", "interval")
+    }
+    head = "Agreement between the judges: Krippendorff's alpha (1 is perfect, 0 is chance), 95 % interval over sources"
+    return [_filled(head, width), *_tables(list(jury.alpha), levels, width)]
+
+
+def _weights_text(jury: JurySummary, width: int) -> list[str]:
+    if not jury.learned:
+        return []
+    told = []
+    for rubric, found in jury.learned.items():
+        given = ", ".join(f"{judge} {weight:.2f}" for judge, weight in jury.weights[rubric].items())
+        line = f"{rubric}: {given} (from {found.n:,} items of {found.sources:,} sources)"
+        told.append(textwrap.fill(line, width, initial_indent=_GAP, subsequent_indent=_GAP * 2))
+    rmse = {
+        "RMSE learned": {rubric: found.learned["rmse"] for rubric, found in jury.learned.items()},
+        "RMSE mean": {rubric: found.plain["rmse"] for rubric, found in jury.learned.items()},
+        "RMSE gain": {rubric: found.gain for rubric, found in jury.learned.items()},
+    }
+    pearson = {
+        "r learned": {rubric: found.learned["pearson"] for rubric, found in jury.learned.items()},
+        "r mean": {rubric: found.plain["pearson"] for rubric, found in jury.learned.items()},
+    }
+    head = _filled(
+        "Against people, on sources left out one by one: RMSE and Pearson's r with learned weights and with the plain "
+        "mean, 95 % interval over sources",
+        width,
+    )
+    weights = "Weights learned from human ratings\n" + "\n".join(told)
+    rubrics = list(jury.learned)
+    return [weights, head, *_tables(rubrics, rmse, width), *_tables(rubrics, pearson, width)]
+
+
+def _tables(rubrics: Sequence[str], columns: Mapping[str, Mapping[str, Estimate]], width: int) -> list[str]:
+    """Estimates in columns beside the rubrics' names, in as many tables as the width asks for."""
+    label_width = max(len(name) for name in rubrics)
+    lines = {name: _column(name, rubrics, estimates) for name, estimates in columns.items()}
+    return [
+        _grid(_levelled([_labels(rubrics), *(lines[name] for name in names)]))
+        for names in _folded(lines, width - label_width)
+    ]
+
+
+def _signatures(judge: JudgeSummary) -> str:
+    return "Signatures:\n" + "\n".join(f"{_GAP}{signature}" for signature in judge.signatures.values())
+
+
+def _filled(text: str, width: int) -> str:
+    return textwrap.fill(text, width)
+
+
+def _spent(spent: Mapping[str, Any]) -> str:
+    """Spent: 1,234 calls, 1.2 M tokens in (63 % from cache), 0.3 M out, $1.23"""
+    share = "" if spent["cached_share"] is None else f" ({spent['cached_share']:.0%} from cache)".replace("%", " %")
+    tokens = f"{_count(spent['tokens_in'])} tokens in{share}, {_count(spent['tokens_out'])} out"
+    cost = "cost unknown" if spent["cost"] is None else f"${spent['cost']:,.2f}"
+    return f"Spent: {spent['calls']:,} call{'' if spent['calls'] == 1 else 's'}, {tokens}, {cost}"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number < 100_000 else f"{number / 1e6:,.1f} M"
 
 
 def _labels(rubrics: Sequence[str]) -> list[str]:
@@ -58,12 +167,14 @@ def _column(system: str, rubrics: Sequence[str], estimates: Mapping[str, Estimat
 
 def _mean(estimate: Estimate) -> str:
     lost = f" -{estimate.n_unscored}" if estimate.n_unscored else ""
-    value = "none" if estimate.value is None else f"{estimate.value:.2f}"
+    value = "none" if estimate.value is None else f"{estimate.value:z.2f}"
     return f"{value} n={estimate.n:,}{lost}"
 
 
 def _interval(estimate: Estimate) -> str:
-    return "" if estimate.low is None else f"{estimate.low:.2f}-{estimate.high:.2f}"
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"{estimate.low:z.2f}{'-' if estimate.low >= 0 else ' to '}{estimate.high:z.2f}"
 
 
 def _folded(columns: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
@@ -105,36 +216,3 @@ def _losses(judge: JudgeSummary, width: int) -> str:
         if what
     ]
     return "Unscored: none" if not told else "Unscored (shown as -k beside n):\n" + "\n".join(told)
-
-
-def plan_text(plan: Plan) -> str:
-    """A plan in a few lines, one block a judge, with what was assumed."""
-    lines = [f"{plan.items:,} items by {plan.systems:,} systems; {plan.judgments:,} judgments"]
-    for name, judge in plan.judges.items():
-        cost = "unknown (give --price IN,OUT)" if judge.cost is None else f"${judge.cost:,.2f}"
-        lines += [
-            "",
-            f"Judge {name}",
-            f"  calls to send    {judge.calls:,}",
-            f"  already stored   {judge.stored:,}",
-            f"  tokens in        about {judge.tokens_in:,}",
-            f"  tokens out       about {judge.tokens_out:,}",
-            f"  cost             {cost}",
-            f"  time             about {_duration(judge.seconds)}",
-        ]
-    assumed = plan.assumptions
-    lines += [
-        "",
-        f"Assumed: {assumed['characters_a_token']:g} characters a token, {assumed['tokens_out_a_rubric']:g} tokens out "
-        "a rubric,",
-        f"{assumed['seconds_a_call']:.3g} s a call, {assumed['concurrency']:g} in flight. Nothing was sent.",
-    ]
-    return "\n".join(lines)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

@@ -5,27 +5,40 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jurybox.runner.job import Job
+from jurybox.judges import Judge
+from jurybox.runner.fitting import tokens_of
+from jurybox.runner.job import Call, Job
 from jurybox.runner.run import check
-from jurybox.store import RunReader
+from jurybox.store import ReplyCache, RunReader
 from jurybox.types import Reply
 
-# Assumed until a run of this judge has been measured: English prose, a reasoned answer, a hosted model's pace.
-CHARACTERS_A_TOKEN = 4.0
+# Assumed until a run of this judge has been measured: a reasoned answer, a hosted model's pace, and for a model in this
+# process what one core does with 135 million parameters.
 TOKENS_OUT_A_RUBRIC = 350
 SECONDS_A_CALL = 8.0
+LOCAL_TOKENS_IN_A_SECOND = 150.0
+LOCAL_TOKENS_OUT_A_SECOND = 30.0
+MINUTE = 60.0
 
 
 @dataclass(slots=True)
 class JudgePlan:
-    """The calls to one judge. Cost is None where no price is known."""
+    """The calls to one judge. Cost is None where no price is known; `batch_cost` is None where it has no batches.
+
+    `stored` are calls that the run file has, `reused` those that the cache of earlier runs has, `too_long` those that
+    would be refused because the judge cannot hold the prompt. `prices` says where the price comes from.
+    """
 
     calls: int = 0
     stored: int = 0
+    reused: int = 0
+    too_long: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float | None = 0.0
+    batch_cost: float | None = None
     seconds: float = 0.0
+    prices: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,39 +53,59 @@ class Plan:
         return asdict(self)
 
 
-def make_plan(job: Job, earlier: RunReader | None = None) -> Plan:
+def make_plan(job: Job, earlier: RunReader | None = None, cache: ReplyCache | None = None) -> Plan:
     """Walk all calls without sending any; `earlier` is the run file that would be continued."""
     census = check(job)
     assumptions = {
-        "characters_a_token": CHARACTERS_A_TOKEN,
         "tokens_out_a_rubric": float(TOKENS_OUT_A_RUBRIC),
         "seconds_a_call": _measured_seconds(earlier) or SECONDS_A_CALL,
-        "concurrency": float(job.concurrency),
+        "concurrency": float(job.limits.concurrency),
     }
-    judges = {judge.spec: JudgePlan() for judge in job.judges}
+    judges = {judge.spec: JudgePlan(prices=judge.prices) for judge in job.judges}
     seen: set[int] = set()
     for call in job.calls():
-        plan = judges[call.judge.spec]
         fingerprint = hash(call.key)
-        if fingerprint in seen:  # the same prompt about another item: one answer serves both
+        # The same prompt about another item: one answer serves both. With `auto`, the least that is asked.
+        if fingerprint in seen or call.question.sample > job.samples_of(call.judge, least=True):
             continue
         seen.add(fingerprint)
-        if earlier is not None and call.judge.kept and earlier.has_call(call.key):
-            plan.stored += 1
-            continue
-        if call.judge.computed:
-            plan.calls += 1
-            continue
-        prompt = call.question.prompt
-        tokens_in = round((len(prompt.system) + len(prompt.user)) / CHARACTERS_A_TOKEN)
-        tokens_out = TOKENS_OUT_A_RUBRIC * len(call.question.rubrics)
-        plan.calls += 1
-        plan.tokens_in += tokens_in
-        plan.tokens_out += tokens_out
-        plan.seconds += assumptions["seconds_a_call"] / min(job.concurrency, call.judge.most_at_once or job.concurrency)
-        cost = call.judge.cost(Reply("", tokens_in=tokens_in, tokens_out=tokens_out))
-        plan.cost = None if cost is None or plan.cost is None else plan.cost + cost
+        _add(judges[call.judge.spec], call, earlier, cache)
+    for judge in job.judges:
+        _sum_up(judges[judge.spec], judge, job, assumptions["seconds_a_call"])
     return Plan(census.items, len(census.systems), census.items * job.judgments_an_item, judges, assumptions)
+
+
+def _add(plan: JudgePlan, call: Call, earlier: RunReader | None, cache: ReplyCache | None) -> None:
+    judge, question = call.judge, call.question
+    if earlier is not None and judge.kept and earlier.has_call(call.key):
+        plan.stored += 1
+    elif call.fitted.too_long:
+        plan.too_long += 1
+    elif cache is not None and judge.cached and cache.has(call.key, judge.address):
+        plan.reused += 1
+    else:
+        plan.calls += 1
+        if not judge.computed:
+            plan.tokens_in += tokens_of(question.prompt)
+            plan.tokens_out += TOKENS_OUT_A_RUBRIC * len(question.rubrics)
+
+
+def _sum_up(plan: JudgePlan, judge: Judge, job: Job, seconds_a_call: float) -> None:
+    """Money and time of all calls together."""
+    plan.cost = judge.cost(Reply("", tokens_in=plan.tokens_in, tokens_out=plan.tokens_out))
+    if judge.batches is not None and plan.cost is not None:
+        plan.batch_cost = plan.cost * judge.batches.price
+    if judge.computed:
+        return
+    if judge.in_process:
+        plan.seconds = plan.tokens_in / LOCAL_TOKENS_IN_A_SECOND + plan.tokens_out / LOCAL_TOKENS_OUT_A_SECOND
+        return
+    together = min(job.limits.concurrency, judge.most_at_once or job.limits.concurrency)
+    plan.seconds = plan.calls * seconds_a_call / together
+    if job.limits.rpm is not None:
+        plan.seconds = max(plan.seconds, plan.calls * MINUTE / job.limits.rpm)
+    if job.limits.tpm is not None:
+        plan.seconds = max(plan.seconds, (plan.tokens_in + plan.tokens_out) * MINUTE / job.limits.tpm)
 
 
 def _measured_seconds(earlier: RunReader | None) -> float | None:

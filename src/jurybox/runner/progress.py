@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from jurybox.runner.patience import Outcome
+
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of judgments. `done` includes `kept`, those that the store already had; cost is of this start alone."""
+    """Counts of judgments. `done` includes `kept`, those that the store already had, and `reused`, those whose answers
+    earlier runs paid for; cost is of this start alone. `stopped` says why a run ended before it was done."""
 
     total: int = 0
     done: int = 0
@@ -18,6 +21,18 @@ class Tally:
     retried: int = 0
     cost: float = 0.0
     unpriced: int = 0
+    reused: int = 0
+    stopped: str = ""
+
+    def add(self, outcome: Outcome, cost: float | None) -> None:
+        """Count one call."""
+        paid = bool(outcome.attempts) and not outcome.reused
+        self.calls += paid
+        self.kept += 0 if outcome.attempts else len(outcome.verdicts)
+        self.reused += len(outcome.verdicts) if outcome.reused else 0
+        self.retried += max(len(outcome.attempts) - 1, 0)
+        self.cost += cost or 0.0
+        self.unpriced += cost is None
 
 
 class Progress(Protocol):
@@ -27,6 +42,9 @@ class Progress(Protocol):
     def stopping(self, under_way: int) -> None:
         """Called once when a stop was asked for and calls are still under way."""
 
+    def say(self, text: str) -> None:
+        """Called with what a person should know."""
+
 
 class Silent:
     """Progress for nobody."""
@@ -35,4 +53,7 @@ class Silent:
         pass
 
     def stopping(self, under_way: int) -> None:
+        pass
+
+    def say(self, text: str) -> None:
         pass

@@ -9,55 +9,118 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from jurybox.data import Census
-from jurybox.errors import JudgeRejection
+from jurybox.errors import JudgeRejection, SetupError
+from jurybox.fields import characters
 from jurybox.judges import Judge
 from jurybox.parsing import read
-from jurybox.runner.job import Call, Job
-from jurybox.runner.patience import Outcome, ask
+from jurybox.runner.batching import execute_batches
+from jurybox.runner.budget import Budget, OverBudget
+from jurybox.runner.job import Call, Job, Until
+from jurybox.runner.keeping import Judged, Keeper
+from jurybox.runner.pace import FAILURES_IN_A_ROW, Pace
+from jurybox.runner.patience import Asking, Outcome
 from jurybox.runner.progress import Progress, Silent, Tally
+from jurybox.runner.samples import enough
 from jurybox.runner.writer import Writer
-from jurybox.store import Entry, RunFile, Series
-from jurybox.types import DIRECT, Attempt, Item
+from jurybox.store import ReplyCache, RunFile, Series
+from jurybox.types import DIRECT, Attempt, Item, Reply, Verdict
 
 # Seconds that calls under way are given when a stop is asked for: they are paid already.
 GRACE = 10.0
-FAILURES_IN_A_ROW = 10
 ITEMS_AHEAD = 16
 KEYS_REMEMBERED = 1_000_000
+# Items of more characters may be more than a small context holds, so the server is asked for it where nobody knows it.
+WORTH_ASKING = 12_000
 
 
 async def execute(
-    job: Job, store: RunFile, *, progress: Progress | None = None, stop: asyncio.Event | None = None, version: str
+    job: Job,
+    store: RunFile,
+    *,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    cache: ReplyCache | None = None,
+    batch: bool = False,
+    version: str,
 ) -> Tally:
     """Judge everything that is not judged yet. Returns early, with everything kept, once `stop` is set."""
     stop = stop or asyncio.Event()
+    progress = progress or Silent()
     try:
         # In a thread, so that a stop can be asked for while a large file is being checked.
-        census = await asyncio.to_thread(check, job, store, stop)
+        longest = _Longest()
+        census = await asyncio.to_thread(check, job, store, stop, longest.see)
         for judge in job.judges:
             await judge.prepare()
+            if longest.characters > WORTH_ASKING:
+                await judge.learn_context()
+        refuse_unknown_prices(job)
         series = open_series(job, store, census.items, version)
         tally = Tally(total=census.items * job.judgments_an_item)
-        await _Run(job, store, series, tally, progress or Silent()).work(stop)
+        keeper = Keeper(store, series, tally, progress, cache)
+        budget = Budget(job.limits.max_cost, store.spent())
+        if batch:
+            await execute_batches(
+                job,
+                store,
+                series,
+                tally,
+                progress,
+                stop,
+                make_entry=keeper.entry,
+                known=keeper.reused,
+                share=keeper.share,
+                allowed=lambda calls, price: budget.take([(call.judge, call.question) for call in calls], price),
+            )
+        else:
+            await _Run(job, keeper, budget).work(stop)
         return tally
     finally:
         for judge in job.judges:
             await judge.close()
 
 
-def check(job: Job, store: RunFile | None = None, stop: asyncio.Event | None = None) -> Census:
-    """The pass over the data before the first call."""
+def refuse_unknown_prices(job: Job) -> None:
+    """A limit on money means nothing where nobody knows the price."""
+    if job.limits.max_cost is None:
+        return
+    for judge in job.judges:
+        if judge.cost(Reply("", tokens_in=1, tokens_out=1)) is None:
+            raise SetupError(
+                f"--max-cost: the price of {judge.spec} is not known; give it with --price IN,OUT (USD for a million "
+                "tokens)"
+            )
+
+
+class _Longest:
+    """The longest item seen, in characters of what a judge may be shown."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+
+    def see(self, item: Item) -> None:
+        self.characters = max(self.characters, len(item.summary) + characters(item.source))
+
+
+def check(
+    job: Job,
+    store: RunFile | None = None,
+    stop: asyncio.Event | None = None,
+    see: Callable[[Item], None] | None = None,
+) -> Census:
+    """The pass over the data before the first call; `see` sees every item."""
 
     def seen(item: Item) -> None:
         if stop is not None and stop.is_set():
             raise asyncio.CancelledError
         for judge in job.judges:
             judge.observe(item)
+        if see is not None:
+            see(item)
         if store is not None and store.resumed:
             store.refuse_changed(item)
 
@@ -74,11 +137,12 @@ def open_series(job: Job, store: RunFile, items: int, version: str) -> Mapping[t
                 layout=DIRECT if judge.computed else sheet.label,
                 sampling=job.sampling,
                 material=() if judge.computed else sheet.fields,
-                samples=job.samples,
-                expected=items * job.samples,
+                samples=job.samples_of(judge),
+                expected=items * job.samples_of(judge, least=True),
                 version=version,
                 address=judge.address,
                 fingerprint=judge.fingerprint,
+                until=str(job.samples) if isinstance(job.samples, Until) and not judge.computed else "",
             )
         )
         for judge in job.judges
@@ -90,24 +154,23 @@ def open_series(job: Job, store: RunFile, items: int, version: str) -> Mapping[t
 class _Run:
     """The state of one invocation."""
 
-    def __init__(
-        self, job: Job, store: RunFile, series: Mapping[tuple[str, str], int], tally: Tally, progress: Progress
-    ) -> None:
-        self._job, self._store, self._series = job, store, series
-        self._tally, self._progress = tally, progress
-        self._writer = Writer(store)
+    def __init__(self, job: Job, keeper: Keeper, budget: Budget) -> None:
+        self._job, self._store, self._keeper = job, keeper.store, keeper
+        self._tally, self._progress = keeper.tally, keeper.progress
+        self._writer = Writer(keeper.store)
         # The calls under way, each with whoever waits for its answer.
         self._under_way: dict[bytes, list[asyncio.Future[None]]] = {}
-        self._turns = {
-            judge.spec: asyncio.Semaphore(judge.most_at_once) for judge in job.judges if judge.most_at_once is not None
+        limits = job.limits
+        self._paces = {
+            judge.spec: Pace(judge, limits.concurrency, budget, limits.rpm, limits.tpm) for judge in job.judges
         }
         self._rng = random.Random()  # noqa: S311  jitter, not secrets
         self._failed_in_a_row = 0
         self._asked: set[int] = set()
 
     async def work(self, stop: asyncio.Event) -> None:
-        calls = self._job.calls(self._items())
-        workers = [asyncio.create_task(self._worker(calls, stop)) for _ in range(self._job.concurrency)]
+        groups = self._job.groups(self._items())
+        workers = [asyncio.create_task(self._worker(groups, stop)) for _ in range(self._job.limits.concurrency)]
         stopped = asyncio.create_task(stop.wait())
         finished = asyncio.gather(*workers)
         try:
@@ -131,59 +194,91 @@ class _Run:
             self._writer.expect(group)
             yield from group
 
-    async def _worker(self, calls: Iterator[Call], stop: asyncio.Event) -> None:
-        for call in calls:
-            if stop.is_set():
+    async def _worker(self, groups: Iterator[Sequence[Call]], stop: asyncio.Event) -> None:
+        for group in groups:
+            if stop.is_set() or self._tally.stopped:
                 return
-            await self._settle(call)
+            try:
+                await (self._settle(group) if len(group) == 1 else self._settle_samples(group, stop))
+            except OverBudget as exc:
+                self._tally.stopped = str(exc)
 
-    async def _settle(self, call: Call) -> None:
-        """Bring one call's judgments into the store, asking only for what was never answered."""
-        while call.key in self._under_way:  # the same prompt about another item: one answer serves both
-            over = asyncio.get_running_loop().create_future()
-            self._under_way[call.key].append(over)
+    async def _settle_samples(self, group: Sequence[Call], stop: asyncio.Event) -> None:
+        """The samples of one question: all of them, or as many as it takes until their mean is known well enough."""
+        scores: list[Sequence[Judged]] = []
+        rule = self._job.samples
+        at = 0
+        while at < len(group) and not stop.is_set():
+            if isinstance(rule, Until):
+                if enough(scores, rule):
+                    return
+                due = max(rule.least - at, 1)
+                self._tally.total += len(group[0].question.rubrics) if at >= rule.least else 0
+            else:
+                due = len(group) - at
+            settled = await self._settle(group[at : at + due])
+            scores += settled
+            at += len(settled)
+
+    async def _settle(self, calls: Sequence[Call]) -> list[Sequence[Judged]]:
+        """Bring the judgments of calls into the store, asking only for what was never answered. The calls differ in
+        their sample alone; returns how those ended that are settled, the first ones, at least one."""
+        while busy := next((call.key for call in calls if call.key in self._under_way), None):
+            over = asyncio.get_running_loop().create_future()  # the same prompt about another item serves both
+            self._under_way[busy].append(over)
             await over
-        if self._count_kept(call):
-            return
-        others = self._under_way[call.key] = []
+        if kept := self._kept(calls):
+            return kept
+        for call in calls:
+            self._under_way[call.key] = []
         try:
-            outcome = self._answered_before(call)
-            if outcome is None:
-                outcome = await self._ask(call)
-            await self._keep(call, outcome)
+            outcomes = self._known(calls[0])
+            if outcomes is None:
+                outcomes = await self._ask(calls)
+            await self._keep(calls, outcomes)
         finally:
-            del self._under_way[call.key]
-            for over in others:
-                if not over.cancelled():
-                    over.set_result(None)
-        if not call.judge.computed:  # a baseline's success says nothing about a server
-            self._stop_when_gone(outcome)
+            for call in calls:
+                for waiting in self._under_way.pop(call.key):
+                    if not waiting.cancelled():
+                        waiting.set_result(None)
+        if not calls[0].judge.computed:  # a baseline's success says nothing about a server
+            self._stop_when_gone(outcomes)
+        return [_ends(outcome.verdicts.values()) for outcome in outcomes]
 
-    async def _ask(self, call: Call) -> Outcome:
-        """Ask; the deadline of a call that must wait for its judge begins when its turn comes."""
-        async with self._turns.get(call.judge.spec, nullcontext()):
-            return await ask(call.judge, call.question, self._job.patience, self._rng)
+    async def _ask(self, calls: Sequence[Call]) -> list[Outcome]:
+        call = calls[0]
+        if call.fitted.too_long:
+            verdict = Verdict("unsupported", reason=call.fitted.too_long)
+            verdicts = {rubric.name: verdict for rubric in call.question.rubrics}
+            return [Outcome((Attempt(None, verdict.reason, too_long=True),), 0, verdicts)]
+        asking = Asking(self._paces[call.judge.spec], self._job.patience, self._rng)
+        if len(calls) > 1 and self._job.at_once(call.judge):
+            return await asking.several(call.question, len(calls))
+        return [await asking.one(call.question)]
 
-    def _count_kept(self, call: Call) -> bool:
-        """Count a call's judgments if an earlier start left them all in the store."""
-        if not self._store.resumed or not call.judge.kept:
-            return False
-        item, sample = call.question.item, call.question.sample
-        statuses = [self._store.judged(number, item, sample) for number in self._numbers(call)]
-        if None in statuses or "failed" in statuses:
-            return False
-        self._tally.kept += len(statuses)
-        self._count(statuses)
-        return True
+    def _kept(self, calls: Sequence[Call]) -> list[Sequence[Judged]]:
+        """The judgments of the first calls that an earlier start left in the store, counted."""
+        if not self._store.resumed or not calls[0].judge.kept:
+            return []
+        found: list[Sequence[Judged]] = []
+        for call in calls:
+            ends = self._keeper.judged(call)
+            if ends is None:
+                break
+            self._keeper.count_kept(ends)
+            found.append(ends)
+        return found
 
-    def _answered_before(self, call: Call) -> Outcome | None:
-        """The outcome of a call with the same key that was paid before, for this item or another."""
-        if call.judge.computed or not self._may_be_known(call.key):
+    def _known(self, call: Call) -> list[Outcome] | None:
+        """The outcome of a call that was paid before: in this file for this item or another, or in an earlier run."""
+        if call.judge.computed or call.fitted.too_long:
             return None
-        reply = self._store.find_reply(call.key)
-        if reply is None:
-            return None
-        return Outcome((), 0, read(reply, call.question.rubrics, call.question.answer))
+        question = call.question
+        reply = self._store.find_reply(call.key) if self._may_be_known(call.key) else None
+        if reply is not None:
+            return [Outcome((), 0, read(reply, question.rubrics, question.answer))]
+        outcome = self._keeper.reused(call)
+        return None if outcome is None else [outcome]
 
     def _may_be_known(self, key: bytes) -> bool:
         """False spares a look-up: this file was new, and the key was not asked since. A long run stops remembering."""
@@ -193,45 +288,31 @@ class _Run:
         self._asked.add(hash(key))
         return len(self._asked) == before
 
-    async def _keep(self, call: Call, outcome: Outcome) -> None:
-        cost = _cost(call.judge, outcome.attempts)
-        verdicts = outcome.verdicts.values()
-        await self._writer.put(
-            Entry(
-                item=call.question.item,
-                sample=call.question.sample,
-                key=call.key,
-                prompt_digest=bytes.fromhex(call.prompt_digest),
-                attempts=outcome.attempts,
-                decisive=outcome.decisive,
-                verdicts=dict(zip(self._numbers(call), verdicts, strict=True)),
-                cost=cost,
-            )
-        )
-        self._tally.calls += bool(outcome.attempts)
-        self._tally.kept += 0 if outcome.attempts else len(outcome.verdicts)
-        self._tally.retried += max(len(outcome.attempts) - 1, 0)
-        self._tally.cost += cost or 0.0
-        self._tally.unpriced += cost is None
-        self._count([verdict.status for verdict in verdicts])
+    async def _keep(self, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
+        judge = calls[0].judge
+        self._keeper.note_lacks(judge)
+        costs = [_cost(judge, outcome.attempts) for outcome in outcomes]
+        kept = list(zip(calls, outcomes, costs, strict=False))
+        await self._writer.put([self._keeper.entry(*one) for one in kept])
+        for call, outcome, cost in kept:
+            self._keeper.count(call, outcome, 0.0 if outcome.reused else cost)
 
-    def _count(self, statuses: Sequence[str | None]) -> None:
-        self._tally.done += len(statuses)
-        self._tally.unscored += sum(status != "scored" for status in statuses)
-        self._progress.update(self._tally)
-
-    def _numbers(self, call: Call) -> list[int]:
-        return [self._series[rubric.name, call.judge.spec] for rubric in call.question.rubrics]
-
-    def _stop_when_gone(self, outcome: Outcome) -> None:
+    def _stop_when_gone(self, outcomes: Sequence[Outcome]) -> None:
         """A server that fails every call for good is gone; going on would only fill the store with failures."""
-        failed = bool(outcome.attempts) and all(attempt.reply is None for attempt in outcome.attempts)
+        last = outcomes[-1]
+        failed = bool(last.attempts) and all(
+            attempt.reply is None and not attempt.too_long for attempt in last.attempts
+        )
         self._failed_in_a_row = self._failed_in_a_row + 1 if failed else 0
-        if self._failed_in_a_row >= max(self._job.concurrency, FAILURES_IN_A_ROW):
+        if self._failed_in_a_row >= max(self._job.limits.concurrency, FAILURES_IN_A_ROW):
             raise JudgeRejection(
                 f"{self._failed_in_a_row} calls in a row failed, each after every retry; the last: "
-                f"{outcome.attempts[-1].error}"
+                f"{last.attempts[-1].error}"
             )
+
+
+def _ends(verdicts: Iterable[Verdict]) -> list[Judged]:
+    return [(verdict.status, verdict.score) for verdict in verdicts]
 
 
 def _cost(judge: Judge, attempts: Sequence[Attempt]) -> float | None:

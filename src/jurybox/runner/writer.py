@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from jurybox.store import Entry, RunFile
@@ -25,15 +25,15 @@ class Writer:
     def __init__(self, store: RunFile) -> None:
         self._store = store
         self._thread = ThreadPoolExecutor(1, "jurybox-writer")
-        self._waiting: list[tuple[Entry, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[Sequence[Entry], asyncio.Future[None]]] = []
         self._ahead: list[Item] = []
         self._committing: asyncio.Task[None] | None = None
         self._usual_seconds = 0.0
 
-    async def put(self, entry: Entry) -> None:
-        """Hand over an entry; returns when it is durable."""
+    async def put(self, entries: Sequence[Entry]) -> None:
+        """Hand over entries; returns when they are durable."""
         durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((entry, durable))
+        self._waiting.append((entries, durable))
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_waiting())
         await durable
@@ -54,7 +54,7 @@ class Writer:
             ahead, self._ahead = self._ahead, []
             failure: Exception | None = None
             try:
-                self._store.write([entry for entry, _ in waiting], ahead)
+                self._store.write([entry for entries, _ in waiting for entry in entries], ahead)
                 await self._commit()
             except Exception as exc:
                 failure = exc

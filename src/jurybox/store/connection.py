@@ -10,7 +10,7 @@ from pathlib import Path
 from jurybox.errors import StoreError
 
 APPLICATION_ID = 0x4A555259  # "JURY"
-FORMAT = 1
+FORMAT = 2
 PAGE_BYTES = 16 * 1024
 # WAL pages between checkpoints: 64 MiB, so that a checkpoint is rare beside the commits.
 CHECKPOINT_PAGES = 4096
@@ -42,7 +42,6 @@ def _is_blank(path: Path) -> bool:
     """Whether a file holds nothing yet: empty, or an SQLite file without a table, as a kill can leave it."""
     if path.stat().st_size == 0:
         return True
-    _refuse_foreign(path)
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         return bool(connection.execute("SELECT COUNT(*) = 0 FROM sqlite_master").fetchone()[0])
@@ -55,7 +54,6 @@ def _is_blank(path: Path) -> bool:
 def open_to_read(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise StoreError(f"{path}: there is no such run file; `jurybox run DATA --out {path}` makes one")
-    _refuse_foreign(path)
     try:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?{_reading_mode(path)}", uri=True, check_same_thread=False
@@ -63,8 +61,16 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA query_only = ON")
         _check_format(connection, path)
     except sqlite3.DatabaseError as exc:
-        raise StoreError(f"{path}: cannot be read as a run file: {exc}") from exc
+        raise _unreadable(path, exc) from exc
     return connection
+
+
+def _unreadable(path: Path, exc: sqlite3.DatabaseError) -> StoreError:
+    """Only SQLite looks into a run file: closing any other descriptor of it would drop this process's locks on it, and
+    a reader elsewhere would then take the WAL of a running writer for a dead one's."""
+    if exc.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+        return StoreError(f"{path}: is not a run file; nothing was written to it")
+    return StoreError(f"{path}: cannot be read as a run file: {exc}")
 
 
 def _reading_mode(path: Path) -> str:
@@ -84,22 +90,9 @@ def _create(path: Path) -> None:
         raise StoreError(f"{path}: cannot be made: {exc.strerror}") from exc
 
 
-def _refuse_foreign(path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            head = file.read(16)
-    except OSError as exc:
-        raise StoreError(f"{path}: cannot be read: {exc.strerror}") from exc
-    if head != b"SQLite format 3\0":
-        raise StoreError(f"{path}: is not a run file; nothing was written to it")
-
-
 def _check_format(connection: sqlite3.Connection, path: Path) -> None:
-    try:
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.DatabaseError as exc:
-        raise StoreError(f"{path}: cannot be read as a run file: {exc}") from exc
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID:
         raise StoreError(f"{path}: is an SQLite file, but not of jurybox; nothing was written to it")
     if version != FORMAT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,14 +12,15 @@ from types import TracebackType
 from typing import Any
 
 from jurybox.errors import StoreError
+from jurybox.stats import COMBINING, Combine
 from jurybox.store.connection import open_to_read
 from jurybox.store.replies import REPLY_COLUMNS, from_row
-from jurybox.types import Judgment, Signature, Status, Verdict
+from jurybox.types import Judgment, Quote, Signature, Status, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Item scores of one system on one rubric by one judge (each item's score is the mean of its scored samples)."""
+    """Item scores of one system on one rubric by one judge (each item's score is that of its scored samples)."""
 
     rubric: str
     judge: str
@@ -27,6 +29,32 @@ class Tally:
     scored: int
     total: float
     total_of_squares: float
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTally:
+    """How far the scored samples of an item differ, over the items of one series that have two or more of them.
+
+    `spread` is an item's standard deviation, `agreement` its share of equal pairs; the last three are scored samples an
+    item.
+    """
+
+    rubric: str
+    judge: str
+    items: int
+    paired: int
+    spread: float
+    spread_of_squares: float
+    agreement: float
+    agreement_of_squares: float
+    least: int
+    mean: float
+    most: int
+
+
+# The passages quoted in a judgment's reason, as a JSON array in the order of a Quote's own fields.
+_QUOTES = """(SELECT json_group_array(json_array(quote, field, entry, "start", "end", similarity))
+              FROM quotes WHERE quotes.call = j.call AND quotes.rubric = series.rubric)"""
 
 
 class RunReader:
@@ -52,24 +80,73 @@ class RunReader:
     def signatures(self) -> dict[tuple[str, str], Signature]:
         """(rubric, judge) -> signature, in the order the series were opened."""
         found = {}
-        for rubric, judge, samples, version, text in self._rows(
-            "SELECT rubric, judge, samples, version, settings FROM series ORDER BY series"
+        for rubric, judge, samples, version, text, lacks in self._rows(
+            "SELECT rubric, judge, samples, version, settings, lacks FROM series ORDER BY series"
         ):
             settings = json.loads(text)
             found[rubric, judge] = Signature(
-                settings["rubric"], settings["layout"], judge, samples, settings["temperature"], "mean", version
+                rubric=settings["rubric"],
+                layout=settings["layout"],
+                judge=judge,
+                samples=settings["samples until"] or samples,
+                temperature=None if "temperature" in json.loads(lacks) else settings["temperature"],
+                combine="mean",
+                version=version,
             )
         return found
 
-    def tallies(self) -> list[Tally]:
-        """One row a rubric, judge and system; squares are taken from the middle of the scale to keep their digits."""
+    def lacks(self) -> dict[str, dict[str, str]]:
+        """Judge -> what its server turned out not to have, each with the server's words."""
+        rows = self._rows("SELECT judge, lacks FROM series WHERE lacks != '{}'")
+        return {judge: json.loads(lacks) for judge, lacks in rows}
+
+    def quote_counts(self) -> dict[str, tuple[int, int]]:
+        """Judge -> passages that it quoted, and how many of these the material lacks."""
         query = """
-            SELECT rubric, judge, system, COUNT(*), COUNT(mean), TOTAL(mean), TOTAL((mean - 3) * (mean - 3))
-            FROM (SELECT item, series, AVG(score) AS mean FROM judgments GROUP BY item, series)
+            SELECT judge, COUNT(*), COUNT(*) - COUNT(field)
+            FROM (SELECT DISTINCT judge, call FROM judgments JOIN series USING (series)) JOIN quotes USING (call)
+            GROUP BY judge
+        """
+        return {judge: (quotes, absent) for judge, quotes, absent in self._rows(query)}
+
+    def tallies(self, combine: Combine = "mean") -> list[Tally]:
+        """One row a rubric, judge and system; squares are taken from the middle of the scale to keep their digits."""
+        query = f"""
+            SELECT rubric, judge, system, COUNT(*), COUNT(one), TOTAL(one), TOTAL((one - 3) * (one - 3))
+            FROM (SELECT item, series, {self._combined(combine)} AS one FROM judgments GROUP BY item, series)
             JOIN items USING (item) JOIN series USING (series)
             GROUP BY series, system ORDER BY series, MIN(item)
         """
         return [Tally(*row) for row in self._rows(query)]
+
+    def scores(self, rubric: str, combine: Combine = "mean") -> Iterator[tuple[str, str, str, float | None]]:
+        """Each item's score on a rubric, None where no sample was scored: judge, id, system, score."""
+        query = f"""
+            SELECT judge, id, system, {self._combined(combine)}
+            FROM judgments JOIN items USING (item) JOIN series USING (series)
+            WHERE series IN (SELECT series FROM series WHERE rubric = ?)
+            GROUP BY item, series ORDER BY item, series
+        """
+        return self._rows(query, (rubric,))
+
+    def sample_tallies(self) -> list[SampleTally]:
+        """One row for each series in which an item has more than one sample."""
+        self._connection.create_function("root", 1, math.sqrt, deterministic=True)
+        query = """
+            SELECT rubric, judge, COUNT(*), COUNT(spread), TOTAL(spread), TOTAL(spread * spread), TOTAL(agreement),
+                   TOTAL(agreement * agreement), MIN(scored), AVG(scored), MAX(scored)
+            FROM (SELECT series, CAST(n AS INTEGER) AS scored,
+                         CASE WHEN n > 1 THEN root(MAX((squares - total * total / n) / (n - 1), 0.0)) END AS spread,
+                         CASE WHEN n > 1 THEN equal / (n * (n - 1)) END AS agreement
+                  FROM (SELECT item, series, TOTAL(k) AS n, TOTAL(k * (score - 3)) AS total,
+                               TOTAL(k * (score - 3) * (score - 3)) AS squares, TOTAL(k * (k - 1)) AS equal
+                        FROM (SELECT item, series, score, COUNT(score) AS k FROM judgments
+                              WHERE series IN (SELECT DISTINCT series FROM judgments WHERE sample > 1)
+                              GROUP BY item, series, score)
+                        GROUP BY item, series))
+            JOIN series USING (series) GROUP BY series ORDER BY series
+        """
+        return [SampleTally(*row) for row in self._rows(query)]
 
     def statuses(self) -> dict[tuple[str, str], dict[Status, int]]:
         """(rubric, judge) -> how many judgments ended how."""
@@ -81,18 +158,31 @@ class RunReader:
             found.setdefault((rubric, judge), {})[status] = count
         return found
 
-    def spent(self) -> dict[str, Any]:
-        """Calls, tokens, seconds and cost of the whole run; cost is None where any call's price is unknown."""
-        row = self._one(
-            "SELECT COUNT(*), TOTAL(tokens_in), TOTAL(tokens_out), TOTAL(tokens_cached), AVG(seconds), "
-            "CASE WHEN COUNT(cost) = COUNT(*) THEN TOTAL(cost) END FROM calls"
-        )
-        calls, tokens_in, tokens_out, cached, seconds, cost = row
+    def spent(self, judge: str | None = None) -> dict[str, Any]:
+        """Calls, tokens, seconds and cost of the whole run or of one judge, each call counted once.
+
+        `cost` is None where any call's price is unknown; `cached_share` is of the tokens of those calls whose server
+        told how many came from its cache, None where none did. `reused` calls came from earlier runs; nothing else
+        counts them.
+        """
+        query = """
+            SELECT COUNT(*), TOTAL(tokens_in), TOTAL(tokens_out), TOTAL(tokens_cached),
+                   TOTAL(tokens_cached) / NULLIF(TOTAL(CASE WHEN tokens_cached IS NOT NULL THEN tokens_in END), 0),
+                   AVG(seconds), CASE WHEN COUNT(cost) = COUNT(*) THEN TOTAL(cost) END FROM calls WHERE NOT reused
+        """
+        reused = "SELECT COUNT(*) FROM calls WHERE reused"
+        values: tuple[str, ...] = ()
+        if judge is not None:
+            one = " AND call IN (SELECT call FROM judgments JOIN series USING (series) WHERE judge = ?)"
+            query, reused, values = query + one, reused + one, (judge,)
+        calls, tokens_in, tokens_out, cached, share, seconds, cost = self._one(query, values)
         return {
             "calls": calls,
+            "reused": self._one(reused, values)[0],
             "tokens_in": int(tokens_in),
             "tokens_out": int(tokens_out),
             "tokens_cached": int(cached),
+            "cached_share": share,
             "seconds_a_call": seconds,
             "cost": cost,
         }
@@ -101,13 +191,13 @@ class RunReader:
         """Every judgment with its reply, item by item, streamed."""
         signatures = self.signatures()
         query = f"""
-            SELECT id, system, rubric, judge, j.sample, status, score, reasons, prompt_digest, cost, error,
-                   {", ".join(REPLY_COLUMNS)}
+            SELECT id, system, rubric, judge, j.sample, status, score, reasons, prompt_digest, cost, error, shown,
+                   {_QUOTES}, {", ".join(REPLY_COLUMNS)}
             FROM judgments j JOIN items USING (item) JOIN series USING (series) JOIN calls USING (call)
             ORDER BY j.item, j.series, j.sample
         """
         for row in self._rows(query):
-            id_, system, rubric, judge, sample, status, score, reasons, digest, cost, error, *reply = row
+            id_, system, rubric, judge, sample, status, score, reasons, digest, cost, error, shown, quotes, *reply = row
             yield Judgment(
                 id_,
                 system,
@@ -119,6 +209,8 @@ class RunReader:
                 from_row(reply) if error is None else None,
                 cost,
                 str(signatures[rubric, judge]),
+                None if shown is None else json.loads(shown),
+                tuple(Quote(*quote) for quote in json.loads(quotes)),
             )
 
     def item(self, id_: str, system: str) -> Mapping[str, Any]:
@@ -141,6 +233,26 @@ class RunReader:
 
     def has_call(self, key: bytes) -> bool:
         return self._one("SELECT 1 FROM calls WHERE key = ? AND error IS NULL", (key,)) is not None
+
+    def _combined(self, combine: Combine) -> str:
+        """SQL for the one score of an item's scored samples; what SQLite lacks is added to it."""
+        if combine == "mean":
+            return "AVG(score)"
+        combining = COMBINING[combine]
+
+        class Combining:
+            def __init__(self) -> None:
+                self.scores: list[float] = []
+
+            def step(self, score: Any, /) -> None:
+                if score is not None:
+                    self.scores.append(score)
+
+            def finalize(self) -> Any:
+                return combining(self.scores) if self.scores else None
+
+        self._connection.create_aggregate(f"{combine}_of", 1, Combining)
+        return f"{combine}_of(score)"
 
     def _one(self, query: str, values: tuple[Any, ...] = ()) -> Any:
         return self._rows(query, values).fetchone()

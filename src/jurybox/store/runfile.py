@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,15 @@ from jurybox.store.connection import open_to_read, open_to_write
 from jurybox.store.lock import WriterLock
 from jurybox.store.replies import REPLY_COLUMNS, from_row, to_row
 from jurybox.store.series import Series, open_series
-from jurybox.types import Attempt, Item, Reply, Status, Verdict
+from jurybox.types import Attempt, Item, Quote, Reply, Status, Verdict
 
 _HOLES = ", ".join("?" * len(REPLY_COLUMNS))
+_REST = ("cost", "at", "reasons", "reused", "shown")
 _UPSERT_CALL = (
-    f"INSERT INTO calls (key, prompt_digest, sample, attempts, error, {', '.join(REPLY_COLUMNS)}, cost, at, reasons) "
-    f"VALUES (?, ?, ?, ?, ?, {_HOLES}, ?, ?, ?) "
+    f"INSERT INTO calls (key, prompt_digest, sample, attempts, error, {', '.join(REPLY_COLUMNS)}, {', '.join(_REST)}) "
+    f"VALUES (?, ?, ?, ?, ?, {_HOLES}, ?, ?, ?, ?, ?) "
     "ON CONFLICT (key) DO UPDATE SET attempts = excluded.attempts, error = excluded.error, "
-    + ", ".join(f"{column} = excluded.{column}" for column in (*REPLY_COLUMNS, "cost", "at", "reasons"))
+    + ", ".join(f"{column} = excluded.{column}" for column in (*REPLY_COLUMNS, *_REST))
     + " RETURNING call"
 )
 _INSERT_ATTEMPT = f"INSERT INTO attempts VALUES (?, ?, ?, {_HOLES})"
@@ -39,7 +40,9 @@ _INSERT_ATTEMPT = f"INSERT INTO attempts VALUES (?, ?, ?, {_HOLES})"
 class Entry:
     """What one call brought: its attempts, which of them decided, and a verdict for each series that it answered.
 
-    No attempts means that a call with the same key was answered before.
+    No attempts means that a call with the same key was answered before, in this file. `reused` means that its reply
+    comes from the cache of earlier runs, `shown` is what a judge was shown of material that was shortened, and
+    `quotes` are the passages that it quotes, by rubric.
     """
 
     item: Item
@@ -50,6 +53,9 @@ class Entry:
     decisive: int
     verdicts: Mapping[int, Verdict]
     cost: float | None
+    reused: bool = False
+    shown: Mapping[str, Any] | None = None
+    quotes: Mapping[str, Sequence[Quote]] = field(default_factory=dict)
 
 
 class RunFile:
@@ -93,6 +99,18 @@ class RunFile:
         self._rubrics[number] = series.rubric.name
         return number
 
+    def note_lacks(self, numbers: Iterable[int], lacks: Mapping[str, str]) -> None:
+        """What these series' server turned out not to have: their signatures say so."""
+        said = json.dumps(dict(lacks), ensure_ascii=False)
+        with self._translated():
+            self._connection.executemany(
+                "UPDATE series SET lacks = ? WHERE series = ?", [(said, number) for number in numbers]
+            )
+
+    def spent(self) -> float:
+        """USD that the file's calls have cost so far, as far as their prices are known."""
+        return float(self._connection.execute("SELECT TOTAL(cost) FROM calls").fetchone()[0])
+
     def refuse_changed(self, item: Item) -> None:
         """An item that was judged before must still be the same item."""
         row = self._connection.execute(
@@ -109,14 +127,14 @@ class RunFile:
         row = self._read(f"SELECT {', '.join(REPLY_COLUMNS)} FROM calls WHERE key = ? AND error IS NULL", (key,))
         return None if row is None else from_row(row)
 
-    def judged(self, series: int, item: Item, sample: int) -> Status | None:
-        """How a judgment ended, if it is there."""
+    def judged(self, series: int, item: Item, sample: int) -> tuple[Status, float | None] | None:
+        """How a judgment ended, with its score, if it is there."""
         row = self._read(
-            "SELECT status FROM judgments JOIN items USING (item) "
+            "SELECT status, score FROM judgments JOIN items USING (item) "
             "WHERE series = ? AND id = ? AND system = ? AND sample = ?",
             (series, *item.key, sample),
         )
-        return None if row is None else row[0]
+        return None if row is None else (row[0], row[1])
 
     def _read(self, query: str, values: Sequence[Any]) -> Any:
         return self._committed.execute(query, values).fetchone()
@@ -182,6 +200,8 @@ class RunFile:
                 entry.cost,
                 time.time(),
                 orjson.dumps(reasons).decode(),
+                entry.reused,
+                None if entry.shown is None else orjson.dumps(entry.shown).decode(),
             ),
         ).fetchone()
         if last.reply is None:
@@ -189,7 +209,19 @@ class RunFile:
         for number, attempt in enumerate(entry.attempts, 1):
             if attempt is not last:
                 self._connection.execute(_INSERT_ATTEMPT, (call, number, attempt.error or None, *to_row(attempt.reply)))
+        if entry.quotes:
+            self._write_quotes(call, entry.quotes)
         return int(call)
+
+    def _write_quotes(self, call: int, quotes: Mapping[str, Sequence[Quote]]) -> None:
+        self._connection.executemany(
+            "INSERT INTO quotes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (call, rubric, quote.text, quote.field, quote.index, quote.start, quote.end, quote.similarity)
+                for rubric, found in quotes.items()
+                for quote in found
+            ],
+        )
 
     def _keep_failed_tries(self, key: bytes) -> None:
         """A call that failed before, in an earlier start or for another item: its error joins the attempts."""

@@ -11,6 +11,7 @@ CREATE TABLE series (
     version TEXT NOT NULL,         -- of jurybox
     address TEXT NOT NULL,         -- of the judge
     settings TEXT NOT NULL,        -- what must not change within the file, as JSON
+    lacks TEXT NOT NULL DEFAULT '{}', -- what the server turned out not to have, each with its words, as JSON
     body TEXT NOT NULL,            -- the rubric itself, as JSON
     UNIQUE (rubric, judge)
 );
@@ -46,7 +47,9 @@ CREATE TABLE calls (
     tokens_in INTEGER, tokens_out INTEGER, tokens_cached INTEGER,
     seconds REAL, cost REAL, at REAL NOT NULL,
     scale TEXT,                    -- probability of each step of the scale, as JSON; from answers by digit
-    reasons TEXT NOT NULL          -- of the verdicts, by rubric, as JSON
+    reasons TEXT NOT NULL,         -- of the verdicts, by rubric, as JSON
+    reused INTEGER NOT NULL,       -- 1: from the cache of earlier runs, nothing was paid
+    shown TEXT                     -- what the judge was shown of the material where that was shortened, as JSON
 );
 
 CREATE TABLE attempts (            -- what came before the last try of a call, if anything did
@@ -58,6 +61,17 @@ CREATE TABLE attempts (            -- what came before the last try of a call, i
     seconds REAL, scale TEXT
 );
 CREATE INDEX attempts_of_call ON attempts (call);
+
+CREATE TABLE quotes (              -- passages that a judge quotes in its reason; field is NULL where the material lacks one
+    call INTEGER NOT NULL REFERENCES calls,
+    rubric TEXT NOT NULL,
+    quote TEXT NOT NULL,
+    field TEXT,
+    entry INTEGER,                 -- of a field that is a list, from 0
+    "start" INTEGER, "end" INTEGER,
+    similarity REAL
+);
+CREATE INDEX quotes_of_call ON quotes (call);
 
 CREATE TABLE judgments (
     item INTEGER NOT NULL REFERENCES items,

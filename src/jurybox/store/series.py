@@ -14,7 +14,8 @@ from jurybox.types import Rubric, Sampling
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What a run asks of one rubric and one judge. `material` is the fields that its prompts show."""
+    """What a run asks of one rubric and one judge. `material` is the fields that its prompts show, `until` the
+    rule of `--samples auto`."""
 
     rubric: Rubric
     judge: str
@@ -26,6 +27,7 @@ class Series:
     material: tuple[str, ...] = ()
     address: str = ""
     fingerprint: str = ""
+    until: str = ""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -36,6 +38,7 @@ class Series:
             **asdict(self.sampling),
             "material": ", ".join(self.material),
             "model": self.fingerprint,
+            "samples until": self.until,
         }
 
 

@@ -1,4 +1,4 @@
-"""Where weights lie on this machine: $JURYBOX_CACHE, or $XDG_CACHE_HOME/jurybox, or ~/.cache/jurybox; then models/NAME.
+"""Where weights lie on this machine: models/NAME in the user's cache.
 
 Looks, and makes nothing. A model is here when all its files are, at their full size; a file only ever gets its name
 there after its checksum was right, so a look need not read the bytes again.
@@ -6,10 +6,10 @@ there after its checksum was right, so a look need not read the bytes again.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from jurybox.errors import WeightsError
+from jurybox.places import cache_folder
 from jurybox.weights.registry import Model, find
 
 
@@ -19,14 +19,7 @@ def folder_of(name: str) -> Path:
 
 
 def models_folder() -> Path:
-    own, shared = os.environ.get("JURYBOX_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if own:
-        base = Path(own).expanduser()
-    elif shared and Path(shared).is_absolute():  # a relative one is to be ignored (XDG Base Directory 0.8)
-        base = Path(shared) / "jurybox"
-    else:
-        base = Path("~/.cache/jurybox").expanduser()
-    return base.absolute() / "models"
+    return cache_folder() / "models"
 
 
 def is_here(model: Model) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,29 +19,29 @@ from tokenizers import Tokenizer
 Floats = NDArray[np.float32]
 _HEADS = 12
 _MOST_TOKENS = 128
-_BATCH_TOKENS = 2048
+_BATCH_TOKENS = 512  # the widest table of a batch is 3 MB, and several of them live at once
 _MASKED = np.float32(-1e9)
+_WORDS = "embeddings.word_embeddings.weight"
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A text's unit vector, and one for each word piece with its character offsets."""
+    """A text's unit vector, and one for each word piece that was wanted."""
 
     sentence: Floats
     pieces: Floats
-    offsets: tuple[tuple[int, int], ...]
 
 
 class SentenceEncoder:
     """Turns sentences into unit vectors; remembers nothing between calls."""
 
     def __init__(self, folder: Path) -> None:
-        self._weights = _read_safetensors(folder / "model.safetensors")
+        self._weights, self._words = _read_safetensors(folder / "model.safetensors")
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_MOST_TOKENS)
         self._layers = 1 + max(int(name.split(".")[2]) for name in self._weights if name.startswith("encoder.layer."))
-        self.width = self._weights["embeddings.word_embeddings.weight"].shape[1]
+        self.width = self._words.width
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """One unit vector a text, in the given order."""
@@ -49,22 +49,20 @@ class SentenceEncoder:
         out = np.zeros((len(ids), self.width), np.float32)
         for batch in _batches([len(i) for i in ids]):
             states, mask = self._states([ids[i] for i in batch])
-            pooled = (states * mask[..., None]).sum(axis=1)
-            out[batch] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+            out[batch] = _unit((states * mask[..., None]).sum(axis=1))
         return out
 
-    def encode_words(self, texts: Sequence[str]) -> list[WordVectors]:
-        """The sentence vector and a unit vector for each word piece, from one pass."""
+    def encode_words(self, texts: Sequence[str], wanted: Callable[[str], bool]) -> list[WordVectors]:
+        """The sentence vector and a unit vector for each wanted word piece, from one pass."""
         encodings = self._tokenizer.encode_batch(list(texts))
         out: list[WordVectors | None] = [None] * len(encodings)
         for batch in _batches([len(e.ids) for e in encodings]):
             states, mask = self._states([encodings[i].ids for i in batch])
-            pooled = (states * mask[..., None]).sum(axis=1)
-            pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
-            states /= np.linalg.norm(states, axis=2, keepdims=True)
+            pooled = _unit((states * mask[..., None]).sum(axis=1))
             for row, index in enumerate(batch):
                 offsets = encodings[index].offsets[1:-1]
-                out[index] = WordVectors(pooled[row], states[row, 1 : 1 + len(offsets)].copy(), tuple(offsets))
+                keep = [1 + i for i, (start, end) in enumerate(offsets) if wanted(texts[index][start:end])]
+                out[index] = WordVectors(pooled[row], _unit(states[row, keep]))
         return [vectors for vectors in out if vectors is not None]
 
     def _states(self, ids: list[list[int]]) -> tuple[Floats, Floats]:
@@ -83,7 +81,7 @@ class SentenceEncoder:
 
     def _embed(self, tokens: NDArray[np.int64]) -> Floats:
         w = self._weights
-        x = w["embeddings.word_embeddings.weight"][tokens]
+        x = self._words(tokens)
         x += w["embeddings.position_embeddings.weight"][: tokens.shape[1]]
         x += w["embeddings.token_type_embeddings.weight"][0]
         return self._norm(x, "embeddings.LayerNorm")
@@ -128,6 +126,10 @@ class SentenceEncoder:
         return x
 
 
+def _unit(vectors: Floats) -> Floats:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+
 def _batches(lengths: list[int]) -> list[list[int]]:
     """Texts of similar length together, a bounded number of padded tokens a batch."""
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
@@ -162,17 +164,38 @@ def _gelu(x: Floats) -> Floats:
     return x
 
 
-def _read_safetensors(path: Path) -> dict[str, Floats]:
-    """Float32 tensors, mapped from the file, so unused rows cost no memory."""
+class _Rows:
+    """The word table, left in its file: half the encoder's weights, of which a source needs one row in fifty."""
+
+    def __init__(self, path: Path, start: int, width: int) -> None:
+        self._path = path
+        self._start = start
+        self.width = width
+
+    def __call__(self, tokens: NDArray[np.int64]) -> Floats:
+        """A fresh array of the tokens' rows."""
+        different, places = np.unique(tokens, return_inverse=True)
+        size = 4 * self.width
+        rows: list[bytes] = []
+        with self._path.open("rb", buffering=0) as file:
+            for token in different:
+                file.seek(self._start + int(token) * size)
+                rows.append(file.read(size))
+        table = np.frombuffer(b"".join(rows), "<f4").reshape(-1, self.width)
+        return np.asarray(table[places.reshape(tokens.shape)], np.float32)
+
+
+def _read_safetensors(path: Path) -> tuple[dict[str, Floats], _Rows]:
+    """Float32 tensors, mapped from the file, and the word table."""
     with path.open("rb") as handle:
         whole = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
     size = int.from_bytes(whole[:8], "little")
     header = json.loads(whole[8 : 8 + size])
+    entries = {name.removeprefix("bert."): entry for name, entry in header.items() if entry.get("dtype") == "F32"}
+    table = entries.pop(_WORDS)
     tensors: dict[str, Floats] = {}
-    for name, entry in header.items():
-        if name == "__metadata__" or entry["dtype"] != "F32":
-            continue
+    for name, entry in entries.items():
         start, end = entry["data_offsets"]
         flat = np.frombuffer(whole, "<f4", (end - start) // 4, 8 + size + start)
-        tensors[name.removeprefix("bert.")] = flat.reshape(entry["shape"])
-    return tensors
+        tensors[name] = flat.reshape(entry["shape"])
+    return tensors, _Rows(path, 8 + size + table["data_offsets"][0], table["shape"][1])

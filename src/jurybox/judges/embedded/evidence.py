@@ -35,6 +35,7 @@ from jurybox.judges.embedded.support import (
     theme_nearness,
     themes,
     vectors,
+    vectors_of,
 )
 
 Floats = NDArray[np.float32]
@@ -90,12 +91,15 @@ def gather_source(models: Models, source: Mapping[str, Any]) -> SourceEvidence:
 def gather(models: Models, known: SourceEvidence, summaries: Sequence[str]) -> list[Evidence]:
     """Evidence about several summaries of one source; each must have at least one word."""
     worded = wordings(models.language, models.contrasts, known.prefix, models.log_unigram, summaries)
-    return [_gather_one(models, known, text, wording) for text, wording in zip(summaries, worded, strict=True)]
+    spans = [sentences(text) for text in summaries]
+    here = vectors_of(models.encoder, [[span.text for span in each] for each in spans])
+    parts = zip(summaries, worded, spans, here, strict=True)
+    return [_gather_one(models, known, *part) for part in parts]
 
 
-def _gather_one(models: Models, known: SourceEvidence, text: str, wording: Wording) -> Evidence:
-    spans = sentences(text)
-    here = vectors(models.encoder, [span.text for span in spans])
+def _gather_one(
+    models: Models, known: SourceEvidence, text: str, wording: Wording, spans: list[Span], here: Vectors
+) -> Evidence:
     features: dict[str, float | None] = {
         "slor": wording.slor,
         "slor_low": wording.slor_low,

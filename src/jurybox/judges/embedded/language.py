@@ -10,7 +10,7 @@ Refuses to judge a text by raw likelihood, entropy or rank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +28,7 @@ _LOW_SHARE = 5  # the lowest fifth
 _GLUE = -6.0  # log frequency: every 400th token or commoner is a function word or a mark
 _CLIP = 12.0
 _COMMON = 16384
-_TOGETHER = 4  # summaries in one pass: enough for the matrix products, bounded in memory
+_TOGETHER = 768  # tokens in one pass: enough for the matrix products, bounded in memory
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,27 @@ def wordings(
     """Evidence for several summaries of one source, in few passes over the model."""
     out: list[Wording] = []
     among = _vocabulary(prefix, log_unigram)
-    for start in range(0, len(summaries), _TOGETHER):
-        # the model's tokens carry the space before a word, so the text gets one too
-        texts = [" " + " ".join(summary.split()) for summary in summaries[start : start + _TOGETHER]]
-        encoded = [model.encode(text) for text in texts]
-        scored = model.score([(prefix, ids[:MOST_SUMMARY_TOKENS]) for ids, _ in encoded], among)
-        for text, (ids, offsets), entry in zip(texts, encoded, scored, strict=True):
-            places = contrasts.find(text, ids, offsets, entry)
-            out.append(_wording(text, ids, offsets, entry.log_probabilities, log_unigram, places))
+    # the model's tokens carry the space before a word, so the text gets one too
+    texts = [" " + " ".join(summary.split()) for summary in summaries]
+    encoded = [model.encode(text) for text in texts]
+    for batch in _batches([min(len(ids), MOST_SUMMARY_TOKENS) for ids, _ in encoded]):
+        scored = model.score(prefix, [encoded[i][0][:MOST_SUMMARY_TOKENS] for i in batch], among)
+        for i, entry in zip(batch, scored, strict=True):
+            places = contrasts.find(texts[i], *encoded[i], entry)
+            out.append(_wording(texts[i], *encoded[i], entry.log_probabilities, log_unigram, places))
     return out
+
+
+def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Neighbours together, up to a number of tokens."""
+    batch: list[int] = []
+    for index, size in enumerate(sizes):
+        if batch and sum(sizes[i] for i in batch) + size > _TOGETHER:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
 
 
 def _vocabulary(prefix: Prefix, log_unigram: Floats) -> NDArray[np.int64]:

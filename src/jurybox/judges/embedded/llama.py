@@ -11,7 +11,8 @@ quicker than float16) and are widened into one reused buffer, a matrix at a time
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,18 @@ class Prefix:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @classmethod
+    def empty(cls, tokens: Sequence[int], shape: Shape) -> Prefix:
+        """Room for the whole text, to be filled piece by piece."""
+        size = (shape.kv_heads, len(tokens), shape.head_width)
+        keys, values = ([np.empty(size, np.float32) for _ in range(shape.layers)] for _ in range(2))
+        return cls(tuple(tokens), tuple(keys), tuple(values), np.empty(0, np.float32))
+
+    def first(self, count: int) -> Prefix:
+        """Its first tokens, as views."""
+        keys, values = (tuple(part[:, :count] for part in parts) for parts in (self.keys, self.values))
+        return replace(self, tokens=self.tokens[:count], keys=keys, values=values)
 
 
 @dataclass(frozen=True)
@@ -83,34 +96,27 @@ class LlamaScorer:
         """Evaluates a text once, for any number of continuations."""
         if not tokens or len(tokens) > self.shape.context:
             raise ValueError(f"a prefix needs 1 to {self.shape.context} tokens, not {len(tokens)}")
-        done: Prefix | None = None
+        whole = Prefix.empty(tokens, self.shape)
         for start in range(0, len(tokens), _PREFIX_PIECE):
-            piece = tokens[start : start + _PREFIX_PIECE]
-            states, keys, values = self._forward([(done, piece)], keep=True)
-            if done:
-                keys = [np.concatenate(pair, axis=1) for pair in zip(done.keys, keys, strict=True)]
-                values = [np.concatenate(pair, axis=1) for pair in zip(done.values, values, strict=True)]
-            before = done.tokens if done else ()
-            done = Prefix((*before, *piece), tuple(keys), tuple(values), states[-1].copy())
-        assert done is not None
-        return done
+            before = whole.first(start) if start else None
+            states = self._forward(before, [tokens[start : start + _PREFIX_PIECE]], keep=whole)
+        return replace(whole, last=states[-1].copy())
 
     def score(
-        self, jobs: Sequence[tuple[Prefix, Sequence[int]]], among: NDArray[np.int64] | None = None
+        self, prefix: Prefix, continuations: Sequence[Sequence[int]], among: NDArray[np.int64] | None = None
     ) -> list[Scored]:
         """log P(token | prefix, tokens before it) for each token of each continuation.
 
         The softmax runs over the whole vocabulary, or over the tokens `among` (no two alike) and the scored one.
         """
-        if any(not len(tokens) for _, tokens in jobs):
+        if any(not len(tokens) for tokens in continuations):
             raise ValueError("a continuation needs at least one token")
-        states, _, _ = self._forward([(p, t[:-1]) for p, t in jobs], keep=False)
-        cuts = np.cumsum([len(t) - 1 for _, t in jobs])[:-1]
-        parts = np.split(states, cuts)
-        rows = [np.concatenate([p.last[None], part]) for (p, _), part in zip(jobs, parts, strict=True)]
-        targets = np.concatenate([np.asarray(t, np.int64) for _, t in jobs])
+        states = self._forward(prefix, [tokens[:-1] for tokens in continuations])
+        parts = np.split(states, np.cumsum([len(tokens) - 1 for tokens in continuations])[:-1])
+        rows = [np.concatenate([prefix.last[None], part]) for part in parts]
+        targets = np.concatenate([np.asarray(tokens, np.int64) for tokens in continuations])
         hit, normaliser = self._target_scores(np.concatenate(rows), targets, among)
-        ends = np.cumsum([len(t) for _, t in jobs])[:-1]
+        ends = np.cumsum([len(tokens) for tokens in continuations])[:-1]
         split = zip(np.split(hit - normaliser, ends), rows, np.split(normaliser, ends), strict=True)
         return [Scored(*entry) for entry in split]
 
@@ -127,7 +133,7 @@ class LlamaScorer:
 
     def mean_prediction(self, tokens: Sequence[int]) -> Floats:
         """The model's own next-token probabilities, averaged over a text's positions."""
-        states, _, _ = self._forward([(None, tokens)], keep=False)
+        states = self._forward(None, [tokens])
         logits = np.concatenate([states @ rows.T for rows in self._slices()], axis=1)
         logits -= logits.max(axis=1, keepdims=True)
         np.exp(logits, out=logits)
@@ -156,36 +162,26 @@ class LlamaScorer:
             total += part.sum(axis=1)
         return hit, np.asarray(hit + np.log(total), np.float32)
 
-    def _forward(
-        self, jobs: Sequence[tuple[Prefix | None, Sequence[int]]], *, keep: bool
-    ) -> tuple[Floats, list[Floats], list[Floats]]:
-        """Final normed states of all jobs' tokens, packed; keys and values if kept."""
-        tokens = np.concatenate([np.asarray(t, np.int64) for _, t in jobs])
-        starts = [len(p) if p else 0 for p, _ in jobs]
-        positions = np.concatenate([np.arange(s, s + len(t)) for s, (_, t) in zip(starts, jobs, strict=True)])
-        spans = np.cumsum([0, *(len(t) for _, t in jobs)])
+    def _forward(self, prefix: Prefix | None, parts: Sequence[Sequence[int]], keep: Prefix | None = None) -> Floats:
+        """Final normed states of all parts' tokens, packed; a single part's keys and values go into `keep`."""
+        tokens = np.concatenate([np.asarray(part, np.int64) for part in parts])
+        start = len(prefix) if prefix else 0
+        positions = np.concatenate([np.arange(start, start + len(part)) for part in parts])
+        spans = np.cumsum([0, *map(len, parts)])
         self.evaluated_tokens += len(tokens)
         cosine, sine = _rope_table(positions, self.shape)
         x = widen(self._embedding[tokens])
-        kept_keys: list[Floats] = []
-        kept_values: list[Floats] = []
         if not len(tokens):
-            return x, kept_keys, kept_values
+            return x
         for index, layer in enumerate(self._layers):
             q, k, v = self._project(_rms(x, layer.attention_norm, self.shape.epsilon), layer)
             q, k = _rotate(q, cosine, sine), _rotate(k, cosine, sine)
-            if keep:
-                kept_keys.append(k)
-                kept_values.append(v.copy())  # a view would keep the queries alive too
-            mixed = np.empty_like(x)
-            for (prefix, _), low, high in zip(jobs, spans[:-1], spans[1:], strict=True):
-                if low == high:  # a continuation of one token is scored by its prefix alone
-                    continue
-                past = (prefix.keys[index], prefix.values[index]) if prefix else None
-                mixed[low:high] = _attend(q[:, low:high], k[:, low:high], v[:, low:high], past)
-            x += mixed @ self._widener(layer.output).T
+            if keep is not None:
+                keep.keys[index][:, positions], keep.values[index][:, positions] = k, v
+            past = (prefix.keys[index], prefix.values[index]) if prefix else None
+            x += _attend(q, k, v, spans, past) @ self._widener(layer.output).T
             x += self._feed(_rms(x, layer.feed_norm, self.shape.epsilon), layer)
-        return _rms(x, self._final_norm, self.shape.epsilon), kept_keys, kept_values
+        return _rms(x, self._final_norm, self.shape.epsilon)
 
     def _project(self, h: Floats, layer: Layer) -> tuple[Floats, Floats, Floats]:
         """Queries, keys, values, each heads × tokens × head_width."""
@@ -223,20 +219,34 @@ def _rotate(x: Floats, cosine: Floats, sine: Floats) -> Floats:
     return out
 
 
-def _attend(q: Floats, k: Floats, v: Floats, past: tuple[Floats, Floats] | None) -> Floats:
-    """Causal attention of one job's tokens over its prefix and itself."""
+def _attend(q: Floats, k: Floats, v: Floats, spans: NDArray[np.int64], past: tuple[Floats, Floats] | None) -> Floats:
+    """Causal attention of each span's tokens over the common past and over their own span; a key head at a time."""
     heads, n, width = q.shape
-    kv_heads = len(k)
-    grouped = (q * np.float32(width**-0.5)).reshape(kv_heads, -1, width)
-    keys = np.concatenate([past[0], k], axis=1) if past else k
-    values = np.concatenate([past[1], v], axis=1) if past else v
-    scores = grouped @ keys.transpose(0, 2, 1)
-    reach = keys.shape[1] - n
-    later = np.triu(np.full((n, n), -np.inf, np.float32), 1)
-    scores.reshape(kv_heads, -1, n, reach + n)[..., reach:] += later
+    group = heads // len(k)
+    out = np.empty((n, heads, width), np.float32)
+    for low, high in pairwise(spans):
+        for index in range(len(k)):
+            part = slice(index * group, (index + 1) * group)
+            before = (past[0][index], past[1][index]) if past else (k[index, :0], v[index, :0])
+            mixed = _attend_head(q[part, low:high], k[index, low:high], v[index, low:high], before)
+            out[low:high, part] = mixed.transpose(1, 0, 2)
+    return out.reshape(n, heads * width)
+
+
+def _attend_head(q: Floats, k: Floats, v: Floats, past: tuple[Floats, Floats]) -> Floats:
+    """The query heads that share one key head: queries × tokens × width."""
+    group, n, width = q.shape
+    if not n:  # a continuation of one token is scored by its prefix alone
+        return q
+    rows = (q * np.float32(width**-0.5)).reshape(-1, width)
+    reach = len(past[0])
+    scores = np.empty((len(rows), reach + n), np.float32)
+    np.matmul(rows, past[0].T, out=scores[:, :reach])
+    np.matmul(rows, k.T, out=scores[:, reach:])
+    scores.reshape(group, n, -1)[..., reach:] += np.triu(np.full((n, n), -np.inf, np.float32), 1)
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
-    out = scores @ values
+    out = scores[:, :reach] @ past[1]
+    out += scores[:, reach:] @ v
     out /= scores.sum(axis=-1, keepdims=True)  # after the product: far fewer numbers to divide
-    out = out.reshape(heads, n, width)
-    return np.ascontiguousarray(out.transpose(1, 0, 2)).reshape(n, heads * width)
+    return np.asarray(out.reshape(group, n, width), np.float32)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,19 +63,24 @@ class Support:
 
 
 def vectors(encoder: SentenceEncoder, texts: Sequence[str]) -> Vectors:
-    """One encoder pass; stop words and punctuation get no piece vector."""
-    encoded = encoder.encode_words(texts)
-    pieces, owners = [], []
-    for index, (text, entry) in enumerate(zip(texts, encoded, strict=True)):
-        keep = [i for i, (a, b) in enumerate(entry.offsets) if _is_content(text[a:b])]
-        pieces.append(entry.pieces[keep])
-        owners.extend([index] * len(keep))
-    width = encoder.width
-    return Vectors(
-        _stack([entry.sentence[None] for entry in encoded], width),
-        _stack(pieces, width),
-        np.asarray(owners, np.int64),
-    )
+    """Vectors of one list of texts."""
+    return vectors_of(encoder, [texts])[0]
+
+
+def vectors_of(encoder: SentenceEncoder, lists: Sequence[Sequence[str]]) -> list[Vectors]:
+    """Vectors of several lists of texts by one encoder pass; stop words and punctuation get no piece vector."""
+    encoded = iter(encoder.encode_words([text for texts in lists for text in texts], _is_content))
+    found: list[Vectors] = []
+    for texts in lists:
+        mine = list(islice(encoded, len(texts)))
+        found.append(
+            Vectors(
+                _stack([entry.sentence[None] for entry in mine], encoder.width),
+                _stack([entry.pieces for entry in mine], encoder.width),
+                np.repeat(np.arange(len(mine)), [len(entry.pieces) for entry in mine]),
+            )
+        )
+    return found
 
 
 def support(source: Source, there: Vectors, here: Vectors) -> Support:

@@ -1,4 +1,4 @@
-"""Statistics: pure functions on numbers that return an `Estimate`. Every formula names its source."""
+"""Means of scores with their intervals."""
 
 from __future__ import annotations
 
@@ -11,26 +11,35 @@ CONFIDENCE = 0.95
 
 
 def mean_of_scores(n: int, total: float, total_of_squares: float, n_unscored: int) -> Estimate:
-    """The mean of n item scores on the scale, with a 95 % interval.
+    """The mean of n item scores on the scale; `total_of_squares` sums (score - 3)^2."""
+    middle = (SCALE[0] + SCALE[-1]) / 2
+    deviations = total_of_squares - n * (total / n - middle) ** 2 if n else 0.0
+    return bounded_mean(n, total, deviations, n_unscored, (SCALE[0], SCALE[-1]))
 
-    `total_of_squares` sums (score - 3)^2. Student's t over items; the interval is cut at the ends of the scale, which
-    no mean can pass. Where all scores are the same, t would claim certainty. There the interval is exact for the share
-    of items that could still differ (Clopper-Pearson with no event in n), taken to either end of the scale.
+
+def bounded_mean(
+    n: int, total: float, deviations: float, n_unscored: int, ends: tuple[float, float], what: str = "mean"
+) -> Estimate:
+    """The mean of n values that lie between two ends, with a 95 % interval.
+
+    `deviations` sums (value - mean)^2, `what` begins the method. Student's t over items; the interval is cut at the
+    ends, which no mean can pass. Where all values are the same, t would claim certainty. There the interval is exact
+    for the share of items that could still differ (Clopper-Pearson with no event in n), taken to either end.
     """
     if n == 0:
         return Estimate(None, None, None, 0, n_unscored, "undefined: nothing was scored")
     mean = total / n
     if n == 1:
-        return Estimate(mean, None, None, 1, n_unscored, "mean; no interval from one item")
-    middle = (SCALE[0] + SCALE[-1]) / 2
-    variance = max(total_of_squares - n * (mean - middle) ** 2, 0.0) / (n - 1)
+        return Estimate(mean, None, None, 1, n_unscored, f"{what}; no interval from one item")
+    least, most = ends
+    variance = max(deviations, 0.0) / (n - 1)
     if variance < 1e-12:
         share = 1 - ((1 - CONFIDENCE) / 2) ** (1 / n)
-        low, high = mean - share * (mean - SCALE[0]), mean + share * (SCALE[-1] - mean)
-        return Estimate(mean, low, high, n, n_unscored, "mean; no spread, exact 95 % interval")
+        low, high = mean - share * (mean - least), mean + share * (most - mean)
+        return Estimate(mean, low, high, n, n_unscored, f"{what}; no spread, exact 95 % interval")
     half_width = t_quantile(n - 1, (1 + CONFIDENCE) / 2) * math.sqrt(variance / n)
-    low, high = max(mean - half_width, SCALE[0]), min(mean + half_width, SCALE[-1])
-    return Estimate(mean, low, high, n, n_unscored, "mean; 95 % t interval over items")
+    low, high = max(mean - half_width, least), min(mean + half_width, most)
+    return Estimate(mean, low, high, n, n_unscored, f"{what}; 95 % t interval over items")
 
 
 def t_quantile(degrees: int, probability: float) -> float:

@@ -1,0 +1,298 @@
+"""`--batch`: the same judgments through the judges' batch APIs, for half the money and some hours of patience.
+
+The calls are walked again and again. Each walk judges what came back and sends what is still to be asked; between two
+walks the batches are waited for (`post.py`). All that is known about a call is in the store under its key, so a start
+after a kill does just the same, and no prompt is held longer than its batch is being sent.
+
+A judge's first question goes live, at the full price: a wrong key, a wrong model or a parameter that the model does not
+take is known in a second instead of a night, and the batches leave out what the server lacks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from jurybox.errors import JudgeFailure, JudgeRejection, SetupError
+from jurybox.judges import Judge
+from jurybox.parsing import read
+from jurybox.runner.job import Call, Job
+from jurybox.runner.patience import Outcome
+from jurybox.runner.post import Polling, Post, to_returned
+from jurybox.runner.progress import Progress, Tally
+from jurybox.runner.tries import cost_of, decide, is_open, same_for_all
+from jurybox.store import BatchBook, Entry, RunFile
+from jurybox.store.batches import LIVE
+from jurybox.types import Attempt, Status, Verdict
+
+# Judgments made durable together, and calls walked before others may have the event loop.
+GROUP = 256
+
+Allowed = Callable[[Sequence[Call], float], bool]
+Known = Callable[[Call], Outcome | None]
+MakeEntry = Callable[[Call, Outcome, float | None], Entry]
+Share = Callable[[Call, Outcome], None]
+
+
+def refuse_unbatched(judges: Sequence[Judge], samples: object = 1) -> None:
+    """Batches need a judge that has them, and to know beforehand how many samples there are."""
+    for judge in judges:
+        if judge.batches is None:
+            raise SetupError(
+                f"--batch: {judge.spec} has no batch API; leave it out, and add it to the same --out with a second "
+                "command without --batch"
+            )
+    if not isinstance(samples, int):
+        raise SetupError("--batch: --samples auto needs each answer before the next question; give a number")
+
+
+async def execute_batches(
+    job: Job,
+    store: RunFile,
+    series: Mapping[tuple[str, str], int],
+    tally: Tally,
+    progress: Progress,
+    stop: asyncio.Event,
+    *,
+    make_entry: MakeEntry | None = None,
+    known: Known | None = None,
+    share: Share | None = None,
+    allowed: Allowed | None = None,
+    polling: Polling | None = None,
+    probe: bool = True,
+) -> None:
+    """Judge everything that is not judged yet through batches. Returns early once `stop` is set; what is at the server
+    then goes on there, and the next start fetches it.
+
+    `make_entry` makes what is written of a call, its outcome and its cost. `known` has answers that earlier runs paid
+    for, `share` hears of every answer that was paid. `allowed` is asked before calls are sent, at a share of the live
+    price; after a False nothing more is sent to that judge, and what is out is still fetched.
+    """
+    refuse_unbatched(job.judges, job.samples)
+    run = _Batching(job, store, series, tally, progress, polling or Polling())
+    run.make_entry = make_entry or run.plain_entry
+    run.known, run.share, run.allowed, run.probe = known, share, allowed, probe
+    await run.work(stop)
+
+
+class _Basket:
+    """The calls of one judge's next batch, each key once."""
+
+    def __init__(self) -> None:
+        self.calls: dict[bytes, Call] = {}
+        self.bytes = 0
+
+
+class _Batching:
+    """The state of one invocation."""
+
+    make_entry: MakeEntry
+    known: Known | None = None
+    share: Share | None = None
+    allowed: Allowed | None = None
+    probe: bool = True
+
+    def __init__(
+        self,
+        job: Job,
+        store: RunFile,
+        series: Mapping[tuple[str, str], int],
+        tally: Tally,
+        progress: Progress,
+        polling: Polling,
+    ) -> None:
+        self._job, self._store, self._series = job, store, series
+        self._tally, self._progress = tally, progress
+        self._book = BatchBook(store)
+        self._post = Post(job.judges, self._book, progress, job.patience, polling)
+        self._first_walk = True
+        self._probed: set[str] = set()
+        self._forbidden: set[str] = set()
+        # Calls that ended without an answer in this very start: they are not asked again before the next.
+        self._given_up: dict[bytes, Verdict] = {}
+        self._group: list[tuple[Call, Outcome, Entry]] = []
+        self._group_keys: set[bytes] = set()
+
+    async def work(self, stop: asyncio.Event) -> None:
+        await self._post.recover()
+        while True:
+            await self._walk(stop)
+            if self._post.halted:
+                raise JudgeRejection(self._post.halted)
+            out = len(self._post.out())
+            if out and stop.is_set():
+                go_on = "1 batch goes on" if out == 1 else f"{out} batches go on"
+                self._progress.say(f"{go_on} at the server; the same command fetches the answers")
+            if stop.is_set() or not out:
+                return
+            await self._post.wait(stop)
+
+    async def _walk(self, stop: asyncio.Event) -> None:
+        """Judge what came back, and send what is still to be asked."""
+        baskets = {judge.spec: _Basket() for judge in self._job.judges}
+        for number, call in enumerate(self._job.calls()):
+            if stop.is_set():
+                break
+            if number % GROUP == 0:
+                await asyncio.sleep(0)
+            if not self._settle(call) and self._is_to_be_asked(call):
+                await self._put(baskets[call.judge.spec], call)
+        self._flush()
+        if not stop.is_set():
+            for judge in self._job.judges:
+                await self._send(judge, baskets[judge.spec])
+            self._first_walk = False
+
+    # What is known of a call
+
+    def _settle(self, call: Call) -> bool:
+        """Whether a call's judgments are made, now or before."""
+        if self._is_judged(call):
+            return True
+        if call.key in self._group_keys:
+            self._flush()
+        outcome, cost = self._outcome(call)
+        if outcome is None:
+            return False
+        if outcome.attempts and outcome.attempts[outcome.decisive].reply is None:
+            self._given_up[call.key] = next(iter(outcome.verdicts.values()))
+        self._group.append((call, outcome, self.make_entry(call, outcome, cost)))
+        self._group_keys.add(call.key)
+        if len(self._group) >= GROUP:
+            self._flush()
+        return True
+
+    def _is_judged(self, call: Call) -> bool:
+        """Whether the judgments are in the store; those of earlier starts are counted on the first walk."""
+        item, sample = call.question.item, call.question.sample
+        judged = [self._store.judged(number, item, sample) for number in self._numbers(call)]
+        ends = [end[0] for end in judged if end is not None]
+        if len(ends) < len(judged) or (call.key not in self._given_up and any(is_open(call, end) for end in ends)):
+            return False
+        if self._first_walk:
+            self._tally.kept += len(ends)
+            self._count(ends)
+        return True
+
+    def _outcome(self, call: Call) -> tuple[Outcome | None, float | None]:
+        """How a call ended, with its cost, as far as it has."""
+        question = call.question
+        if call.fitted.too_long:
+            attempt = Attempt(None, call.fitted.too_long, too_long=True)
+            return same_for_all(question, (attempt,), Verdict("unsupported", reason=call.fitted.too_long)), 0.0
+        if call.key in self._given_up:  # the same prompt about another item
+            return same_for_all(question, (), self._given_up[call.key]), 0.0
+        reply = self._store.find_reply(call.key)
+        if reply is not None:
+            return Outcome((), 0, read(reply, question.rubrics, question.answer)), 0.0
+        came = self._book.returned(call.key)
+        if came:
+            return decide(question, came, self._job.patience), cost_of(came)
+        return (None if self.known is None else self.known(call)), 0.0
+
+    def _flush(self) -> None:
+        """Make durable what was judged, then count it."""
+        if not self._group:
+            return
+        group, self._group = self._group, []
+        self._store.write([entry for _, _, entry in group])
+        self._book.forget(self._group_keys)
+        self._store.commit()
+        self._group_keys = set()
+        for call, outcome, entry in group:
+            self._tally.add(outcome, entry.cost)
+            self._count([verdict.status for verdict in outcome.verdicts.values()])
+            if self.share is not None:
+                self.share(call, outcome)
+
+    # What is to be asked
+
+    def _is_to_be_asked(self, call: Call) -> bool:
+        stopped = self._post.halted or call.judge.spec in self._forbidden
+        return not stopped and not self._book.is_out(call.key)
+
+    async def _put(self, basket: _Basket, call: Call) -> None:
+        """Into the next batch with a call; a batch that is full is sent."""
+        judge = call.judge
+        if self.probe and judge.spec not in self._probed:
+            self._probed.add(judge.spec)
+            await self._ask_live(call)
+            if self._settle(call):
+                return
+        most = self._post.most(judge)
+        assert judge.batches is not None, "such judges are refused"
+        try:
+            size = judge.batches.size(call.key.hex(), call.question)
+        except JudgeFailure as failure:
+            self._book.keep(LIVE, [(call.key, to_returned(judge, failure, 0.0))])
+            self._settle(call)
+            return
+        full = len(basket.calls) >= most or basket.bytes + size > judge.batches.most_bytes
+        if full and basket.calls:
+            await self._send(judge, basket)
+            most = self._post.most(judge)
+        if most and call.key not in basket.calls:
+            basket.calls[call.key] = call
+            basket.bytes += size
+
+    async def _ask_live(self, call: Call) -> None:
+        """The first question, to find out at once what would spoil a whole batch."""
+        if not self._is_allowed([call], 1.0):
+            return
+        try:
+            async with asyncio.timeout(self._job.patience.deadline):
+                came = to_returned(call.judge, await call.judge.ask(call.question), 1.0)
+        except TimeoutError:
+            return
+        except JudgeFailure as failure:
+            if failure.retry:
+                return  # busy now; a batch has time
+            came = to_returned(call.judge, failure, 1.0)
+        self._flush()
+        self._book.keep(LIVE, [(call.key, came)])
+        self._note_lacks(call.judge)
+
+    async def _send(self, judge: Judge, basket: _Basket) -> None:
+        self._flush()
+        calls, basket.calls, basket.bytes = basket.calls, {}, 0
+        assert judge.batches is not None, "such judges are refused"
+        if not calls or not self._is_allowed(list(calls.values()), judge.batches.price):
+            return
+        await self._post.send(judge, {key: call.question for key, call in calls.items()})
+
+    def _is_allowed(self, calls: Sequence[Call], price: float) -> bool:
+        spec = calls[0].judge.spec
+        if spec not in self._forbidden and self.allowed is not None and not self.allowed(calls, price):
+            self._forbidden.add(spec)
+        return spec not in self._forbidden
+
+    def _note_lacks(self, judge: Judge) -> None:
+        """What the server turned out to lack stands with the figures, and is said."""
+        if not judge.lacks:
+            return
+        self._store.note_lacks(
+            [number for (_, spec), number in self._series.items() if spec == judge.spec], judge.lacks
+        )
+        for feature, said in judge.lacks.items():
+            self._progress.say(f"{judge.spec} has no {feature}: {said}")
+
+    def _count(self, statuses: Sequence[Status]) -> None:
+        self._tally.done += len(statuses)
+        self._tally.unscored += sum(status != "scored" for status in statuses)
+        self._progress.update(self._tally)
+
+    def _numbers(self, call: Call) -> list[int]:
+        return [self._series[rubric.name, call.judge.spec] for rubric in call.question.rubrics]
+
+    def plain_entry(self, call: Call, outcome: Outcome, cost: float | None) -> Entry:
+        return Entry(
+            item=call.question.item,
+            sample=call.question.sample,
+            key=call.key,
+            prompt_digest=bytes.fromhex(call.prompt_digest),
+            attempts=outcome.attempts,
+            decisive=outcome.decisive,
+            verdicts=dict(zip(self._numbers(call), outcome.verdicts.values(), strict=True)),
+            cost=cost,
+            reused=outcome.reused,
+        )

@@ -1,0 +1,51 @@
+"""What several tries at one question come to, when they were made days apart: the same rules as for live calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jurybox.parsing import read
+from jurybox.runner.job import Call
+from jurybox.runner.patience import Outcome, Patience
+from jurybox.store import Returned
+from jurybox.types import Attempt, Question, Status, Verdict
+
+
+def decide(question: Question, came: Sequence[Returned], patience: Patience) -> Outcome | None:
+    """What all tries at a question come to; None when it is to be asked again."""
+    best: tuple[int, int, Mapping[str, Verdict]] | None = None
+    failures = unread = 0
+    is_over = False
+    for number, one in enumerate(came):
+        if one.reply is None:
+            failures += 1
+            is_over = not one.again or failures > patience.retries
+            continue
+        verdicts = read(one.reply, question.rubrics, question.answer)
+        scored = sum(verdict.status in ("scored", "unsupported") for verdict in verdicts.values())
+        if best is None or scored >= best[0]:
+            best = (scored, number, verdicts)
+        is_over = scored == len(verdicts) or unread >= patience.reasks or question.answer == "digit"
+        unread += 1
+    if not is_over:
+        return None
+    attempts = tuple(Attempt(one.reply, one.error, one.too_long) for one in came)
+    if best is None:
+        status: Status = "unsupported" if came[-1].too_long else "failed"
+        return same_for_all(question, attempts, Verdict(status, reason=came[-1].error))
+    return Outcome(attempts, best[1], best[2])
+
+
+def same_for_all(question: Question, attempts: tuple[Attempt, ...], verdict: Verdict) -> Outcome:
+    return Outcome(attempts, max(len(attempts) - 1, 0), {rubric.name: verdict for rubric in question.rubrics})
+
+
+def cost_of(came: Sequence[Returned]) -> float | None:
+    """What all tries together cost; None when any price is unknown."""
+    costs = [one.cost for one in came]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def is_open(call: Call, status: Status) -> bool:
+    """Whether a judgment of an earlier start is made again: it failed, or was too long and now is not."""
+    return status == "failed" or (status == "unsupported" and not call.fitted.too_long)
