@@ -276,7 +276,6 @@ def test_a_message_with_two_contents_is_not_read_as_either(evaluate: Evaluate, d
     assert Counter(request.item for request in evaluate.server.requests) == {0: 2, 1: 1}
 
 
-@pytest.mark.xfail(reason="json takes the last of two equal keys, so one of two contradicting scores counts")
 def test_a_json_verdict_with_two_scores_is_unparsed(evaluate: Evaluate) -> None:
     """One object is one statement; two tags in one statement that contradict each other are not read either."""
     evaluate.server.always(answers.completion('{"reasoning": "Counted.", "score": 2, "score": 5}'))

@@ -227,6 +227,10 @@ def _refuse_unknown_answers(judges: Sequence[Judge], asked: Sequence[Sheet]) -> 
             if not judge.computed and sheet.answer not in judge.answers:
                 known = "|".join(sorted(judge.answers))
                 raise JudgeSpecError(f"--judge {judge.spec} cannot answer by {sheet.answer}; use --answer {known}")
+            if sheet.reasoned and judge.in_process:
+                raise JudgeSpecError(
+                    f"--judge {judge.spec} gives a digit without reasons only; use --answer tag for both"
+                )
 
 
 def _replies(path: str) -> EarlierReplies:

@@ -15,8 +15,17 @@ from jurybox.parsing.quoting import is_within
 from jurybox.parsing.values import read_number
 from jurybox.types import Rubric, Verdict
 
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A key that is given twice with two values gives none."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        fields.update({key: None for key, value in pairs if fields[key] != value})
+    return fields
+
+
 # strict=False: models write raw line breaks inside strings.
-DECODER = json.JSONDecoder(strict=False)
+DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_fields)
 # An object begins with a key or is empty; other braces in prose are not tried.
 OBJECT_START = re.compile(r"\{(?=\s{0,99}[\"}])")
 # After a broken object, one that begins a line is a new start, not a part of the broken one.
@@ -31,7 +40,7 @@ REASON_KEYS = ("reasoning", "reason", "explanation", "rationale", "justification
 MISSING = object()
 
 NO_OBJECT = Verdict("unparsed", reason="no complete JSON object with a score in the answer")
-NO_NUMBER = Verdict("unparsed", reason="the JSON answer's score is not a number")
+NO_NUMBER = Verdict("unparsed", reason="the JSON answer's score is not one number")
 
 Fields = Mapping[str, Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from jurybox.types import Estimate, Signature, Status
@@ -28,14 +28,25 @@ class SampleSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class QuoteCount:
+    """Passages that a judge quoted in its reasons, and how many of them the material lacks."""
+
+    quotes: int
+    absent: int
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeSummary:
-    """What one judge said: system -> rubric -> estimate. `samples` has the rubrics with several samples an item."""
+    """What one judge said: system -> rubric -> estimate. `samples` has the rubrics with several samples an item,
+    `lacks` what its server turned out not to have, each with the server's words."""
 
     judge: str
     signatures: Mapping[str, Signature]
     systems: Mapping[str, Mapping[str, Estimate]]
     statuses: Mapping[str, Mapping[Status, int]]
     samples: Mapping[str, SampleSummary] = field(default_factory=dict)
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    quotes: QuoteCount | None = None
 
     @property
     def signature(self) -> str:
@@ -62,4 +73,8 @@ class JudgeSummary:
         }
         if self.samples:
             shown["samples"] = {rubric: found.as_dict() for rubric, found in self.samples.items()}
+        if self.lacks:
+            shown["lacks"] = dict(self.lacks)
+        if self.quotes is not None:
+            shown["quotes"] = asdict(self.quotes)
         return shown

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jurybox.report.judge import JudgeSummary, SampleSummary
+from jurybox.report.judge import JudgeSummary, QuoteCount, SampleSummary
 from jurybox.report.jury import BASELINE, JuryCombine, JurySummary, convene
 from jurybox.stats import Combine, mean_agreement, mean_of_scores, mean_spread
 from jurybox.store import RunReader
@@ -67,7 +67,8 @@ def _judges(reader: RunReader, combine: Combine) -> tuple[JudgeSummary, ...]:
     for tally in reader.tallies(combine):
         estimate = mean_of_scores(tally.scored, tally.total, tally.total_of_squares, tally.items - tally.scored)
         systems.setdefault(tally.judge, {}).setdefault(tally.system, {})[tally.rubric] = estimate
-    samples = _samples(reader)
+    samples, lacks = _samples(reader), reader.lacks()
+    quotes = {judge: QuoteCount(*counts) for judge, counts in reader.quote_counts().items()}
     return tuple(
         JudgeSummary(
             judge,
@@ -75,6 +76,8 @@ def _judges(reader: RunReader, combine: Combine) -> tuple[JudgeSummary, ...]:
             systems.get(judge, {}),
             {rubric: counts for (rubric, by), counts in statuses.items() if by == judge},
             samples.get(judge, {}),
+            lacks.get(judge, {}),
+            quotes.get(judge),
         )
         for judge in dict.fromkeys(judge for _, judge in signatures)
     )

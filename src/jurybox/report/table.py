@@ -41,7 +41,18 @@ def _judge_text(judge: JudgeSummary, width: int) -> str:
     rubrics = list(judge.signatures)
     head = f"Judge {judge.judge}\nmean score 1-5 (5 is best), 95 % interval over items, n scored"
     tables = _tables(rubrics, judge.systems, width)
-    return "\n\n".join((head, *tables, *_samples_text(judge, width), f"{_losses(judge, width)}\n{_signatures(judge)}"))
+    foot = "\n".join((_losses(judge, width), *_remarks(judge, width), _signatures(judge)))
+    return "\n\n".join((head, *tables, *_samples_text(judge, width), foot))
+
+
+def _remarks(judge: JudgeSummary, width: int) -> list[str]:
+    """What to know of a judge beside its scores."""
+    told = [f"Its server has no {feature}: {said}" for feature, said in judge.lacks.items()]
+    if judge.quotes is not None and judge.quotes.absent:
+        told.append(f"{judge.quotes.absent:,} of {judge.quotes.quotes:,} quotes are not in the material")
+    elif judge.quotes is not None:
+        told.append(f"All {judge.quotes.quotes:,} quotes are in the material")
+    return [textwrap.fill(line, width, subsequent_indent=_GAP) for line in told]
 
 
 def _samples_text(judge: JudgeSummary, width: int) -> list[str]:

@@ -18,15 +18,17 @@ ROOM_FOR_ANSWER = 1024
 # The estimate of tokens is off by a tenth or so; material that is made to fit keeps that distance.
 CAUTION = 0.9
 # Tokens of the note that says what is not shown.
-ROOM_FOR_NOTE = 128
+ROOM_FOR_NOTE = 320
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A prompt; what it shows of the material if that was shortened; why it cannot be asked, if it cannot."""
+    """A prompt; what it shows of the material if that was shortened, and the item so; why it cannot be asked, if it
+    cannot."""
 
     prompt: Prompt
     shown: Shown | None = None
+    item: Item | None = None
     too_long: str = ""
 
 
@@ -51,7 +53,7 @@ def fit(judge: Judge, sheet: Sheet, item: Item, long: Long, sampling: Sampling) 
         less, shown = _less(sheet, item, long, context - answer, sampling.seed or 0)
     except DoesNotFit as exc:
         return Fitted(prompt, too_long=f"{why}, and --long {long} cannot help: {exc}")
-    return Fitted(render(sheet, less, shown.note), shown)
+    return Fitted(render(sheet, less, shown.note), shown, less)
 
 
 def _less(sheet: Sheet, item: Item, long: Long, limit: int, seed: int) -> tuple[Item, Shown]:

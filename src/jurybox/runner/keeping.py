@@ -4,9 +4,10 @@ ask both keep their judgments through here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jurybox.evidence import find_quotes, locate, rubric_texts
+from jurybox.fields import entries
 from jurybox.judges import Judge
 from jurybox.parsing import read
 from jurybox.runner.job import Call
@@ -117,5 +118,13 @@ def _quotes(call: Call, verdicts: Mapping[str, Verdict]) -> dict[str, Sequence[Q
     for rubric in call.question.rubrics:
         quoted = find_quotes(verdicts[rubric.name].reason)
         if quoted:
-            found[rubric.name] = locate(quoted, call.question.item, ignore=rubric_texts(rubric))
+            found[rubric.name] = locate(quoted, call.question.item, (*rubric_texts(rubric), *_our_words(call)))
     return found
+
+
+def _our_words(call: Call) -> Iterator[str]:
+    """What the judge was shown in our words, where the material was shortened: a table of counts, a note."""
+    shown, less = call.fitted.shown, call.fitted.item
+    if shown is not None and less is not None:
+        yield shown.note
+        yield from (text for field in shown.parts for text in entries(less.source.get(field, ())))

@@ -57,6 +57,9 @@ _QUOTES = """(SELECT json_group_array(json_array(quote, field, entry, "start", "
               FROM quotes WHERE quotes.call = j.call AND quotes.rubric = series.rubric)"""
 
 
+_TOKENS = "call, tokens_in, tokens_out, tokens_cached"
+
+
 class RunReader:
     """A run file opened read-only; safe while a run is still writing to it."""
 
@@ -159,32 +162,37 @@ class RunReader:
         return found
 
     def spent(self, judge: str | None = None) -> dict[str, Any]:
-        """Calls, tokens, seconds and cost of the whole run or of one judge, each call counted once.
+        """Calls, tokens, seconds and cost of the whole run or of one judge, each call counted once, with all its tries.
 
         `cost` is None where any call's price is unknown; `cached_share` is of the tokens of those calls whose server
         told how many came from its cache, None where none did. `reused` calls came from earlier runs; nothing else
         counts them.
         """
-        query = """
-            SELECT COUNT(*), TOTAL(tokens_in), TOTAL(tokens_out), TOTAL(tokens_cached),
-                   TOTAL(tokens_cached) / NULLIF(TOTAL(CASE WHEN tokens_cached IS NOT NULL THEN tokens_in END), 0),
-                   AVG(seconds), CASE WHEN COUNT(cost) = COUNT(*) THEN TOTAL(cost) END FROM calls WHERE NOT reused
-        """
-        reused = "SELECT COUNT(*) FROM calls WHERE reused"
-        values: tuple[str, ...] = ()
+        one, values = "", tuple[str, ...]()
         if judge is not None:
             one = " AND call IN (SELECT call FROM judgments JOIN series USING (series) WHERE judge = ?)"
-            query, reused, values = query + one, reused + one, (judge,)
-        calls, tokens_in, tokens_out, cached, share, seconds, cost = self._one(query, values)
+            values = (judge,)
+        calls, reused, seconds, priced, cost = self._one(
+            "SELECT COUNT(*) - TOTAL(reused), TOTAL(reused), AVG(CASE WHEN NOT reused THEN NULLIF(seconds, 0) END), "
+            f"COUNT(cost) = COUNT(*), TOTAL(cost) FROM calls WHERE 1 {one}",
+            values,
+        )
+        tokens_in, tokens_out, cached, share = self._one(
+            "SELECT TOTAL(tokens_in), TOTAL(tokens_out), TOTAL(tokens_cached), TOTAL(tokens_cached) / "
+            "NULLIF(TOTAL(CASE WHEN tokens_cached IS NOT NULL THEN tokens_in END), 0) "
+            f"FROM (SELECT {_TOKENS} FROM calls WHERE NOT reused UNION ALL SELECT {_TOKENS} FROM attempts) "
+            f"WHERE 1 {one}",
+            values,
+        )
         return {
-            "calls": calls,
-            "reused": self._one(reused, values)[0],
+            "calls": int(calls),
+            "reused": int(reused),
             "tokens_in": int(tokens_in),
             "tokens_out": int(tokens_out),
             "tokens_cached": int(cached),
             "cached_share": share,
             "seconds_a_call": seconds,
-            "cost": cost,
+            "cost": cost if priced else None,
         }
 
     def judgments(self) -> Iterator[Judgment]:
