@@ -12,9 +12,11 @@ from typing import Any
 from jurybox.api import make_job
 from jurybox.runner import Patience, Tally
 from jurybox.runner.batching import execute_batches
+from jurybox.runner.budget import Budget
+from jurybox.runner.keeping import Keeper
 from jurybox.runner.post import Polling
 from jurybox.runner.run import check, open_series
-from jurybox.store import RunFile
+from jurybox.store import ReplyCache, RunFile
 
 QUICK = Polling(first=0.02, longest=0.05, settle=0.2)
 
@@ -46,7 +48,7 @@ async def judge(
     progress: Heard | None = None,
     stop: asyncio.Event | None = None,
     most: int | None = None,
-    hooks: dict[str, Any] | None = None,
+    cache: Path | None = None,
     polling: Polling = QUICK,
     **options: Any,
 ) -> Tally:
@@ -62,9 +64,12 @@ async def judge(
             if most is not None and one.batches is not None:
                 one.batches.most = most
         heard = progress or Heard()
-        await execute_batches(
-            job, store, series, tally, heard, stop or asyncio.Event(), polling=polling, **(hooks or {})
-        )
+        replies = None if cache is None else ReplyCache(cache)
+        keeper = Keeper(store, series, tally, heard, replies)
+        budget = Budget(job.limits.max_cost, store.spent())
+        await execute_batches(job, keeper, budget, stop or asyncio.Event(), polling=polling)
+        if replies is not None:
+            replies.close()
         return tally
     finally:
         for one in job.judges:

@@ -363,29 +363,24 @@ def test_a_stop_leaves_the_batch_at_the_server_and_the_next_start_fetches_it(
 
 
 @both
-def test_what_is_not_allowed_is_not_sent(judge: Judge, write_items: WriteItems, spec: str) -> None:
-    asked: list[tuple[int, float]] = []
-
-    def allowed(calls: Any, price: float) -> bool:
-        asked.append((len(calls), price))
-        return len(asked) < 3
-
-    tally = judge(write_items(10), spec, most=4, hooks={"allowed": allowed})
-    assert asked == [(1, 1.0), (4, 0.5), (4, 0.5)]
+def test_a_batch_that_might_pass_the_budget_is_not_sent(judge: Judge, write_items: WriteItems, spec: str) -> None:
+    """A dollar for a token out, 20 at most: one live call may cost $20, four in a batch $40 together."""
+    money: dict[str, Any] = {"price": (0.0, 1e6), "max_tokens": 20, "max_cost": 70.0}
+    tally = judge(write_items(10), spec, most=4, **money)
     assert tally.done == len(assert_right(judge.out)) == paid(judge.server) == 5
+    assert tally.stopped == "--max-cost 70: a batch of 4 might pass it"
+    judge(write_items(10), spec, most=4, **{**money, "max_cost": 1000.0})
+    assert len(assert_right(judge.out)) == paid(judge.server) == 10
 
 
 @both
-def test_answers_of_earlier_runs_are_not_asked_again(judge: Judge, write_items: WriteItems, spec: str) -> None:
-    shared: dict[bytes, Any] = {}
-
-    def share(call: Any, outcome: Any) -> None:
-        shared[call.key] = outcome
-
-    judge(write_items(5), spec, hooks={"share": share})
-    assert len(shared) == 5
+def test_answers_of_earlier_runs_are_not_asked_again(
+    judge: Judge, write_items: WriteItems, spec: str, tmp_path: Path
+) -> None:
+    cache = tmp_path / "shared.db"
+    judge(write_items(5), spec, cache=cache)
     judge.out = judge.out.with_name("second.db")
-    tally = judge(write_items(8), spec, hooks={"known": lambda call: shared.get(call.key)})
+    tally = judge(write_items(8), spec, cache=cache)
     assert len(assert_right(judge.out)) == tally.done == 8
     assert paid(judge.server) == 8
 

@@ -11,27 +11,23 @@ take is known in a second instead of a night, and the batches leave out what the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from jurybox.errors import JudgeFailure, JudgeRejection, SetupError
 from jurybox.judges import Judge
 from jurybox.parsing import read
+from jurybox.runner.budget import Budget
 from jurybox.runner.job import Call, Job
+from jurybox.runner.keeping import Keeper
 from jurybox.runner.patience import Outcome
 from jurybox.runner.post import Polling, Post, to_returned
-from jurybox.runner.progress import Progress, Tally
-from jurybox.runner.tries import cost_of, decide, is_open, same_for_all
-from jurybox.store import BatchBook, Entry, RunFile
+from jurybox.runner.tries import cost_of, decide, same_for_all
+from jurybox.store import BatchBook, Entry
 from jurybox.store.batches import LIVE
-from jurybox.types import Attempt, Status, Verdict
+from jurybox.types import Attempt, Verdict
 
 # Judgments made durable together, and calls walked before others may have the event loop.
 GROUP = 256
-
-Allowed = Callable[[Sequence[Call], float], bool]
-Known = Callable[[Call], Outcome | None]
-MakeEntry = Callable[[Call, Outcome, float | None], Entry]
-Share = Callable[[Call, Outcome], None]
 
 
 def refuse_unbatched(judges: Sequence[Judge], samples: object = 1) -> None:
@@ -48,31 +44,18 @@ def refuse_unbatched(judges: Sequence[Judge], samples: object = 1) -> None:
 
 async def execute_batches(
     job: Job,
-    store: RunFile,
-    series: Mapping[tuple[str, str], int],
-    tally: Tally,
-    progress: Progress,
+    keeper: Keeper,
+    budget: Budget,
     stop: asyncio.Event,
     *,
-    make_entry: MakeEntry | None = None,
-    known: Known | None = None,
-    share: Share | None = None,
-    allowed: Allowed | None = None,
     polling: Polling | None = None,
     probe: bool = True,
 ) -> None:
     """Judge everything that is not judged yet through batches. Returns early once `stop` is set; what is at the server
-    then goes on there, and the next start fetches it.
-
-    `make_entry` makes what is written of a call, its outcome and its cost. `known` has answers that earlier runs paid
-    for, `share` hears of every answer that was paid. `allowed` is asked before calls are sent, at a share of the live
-    price; after a False nothing more is sent to that judge, and what is out is still fetched.
-    """
+    then goes on there, and the next start fetches it. Once the budget has no room for a batch nothing more is sent to
+    its judge, and what is out is still fetched."""
     refuse_unbatched(job.judges, job.samples)
-    run = _Batching(job, store, series, tally, progress, polling or Polling())
-    run.make_entry = make_entry or run.plain_entry
-    run.known, run.share, run.allowed, run.probe = known, share, allowed, probe
-    await run.work(stop)
+    await _Batching(job, keeper, budget, polling or Polling(), probe).work(stop)
 
 
 class _Basket:
@@ -86,25 +69,11 @@ class _Basket:
 class _Batching:
     """The state of one invocation."""
 
-    make_entry: MakeEntry
-    known: Known | None = None
-    share: Share | None = None
-    allowed: Allowed | None = None
-    probe: bool = True
-
-    def __init__(
-        self,
-        job: Job,
-        store: RunFile,
-        series: Mapping[tuple[str, str], int],
-        tally: Tally,
-        progress: Progress,
-        polling: Polling,
-    ) -> None:
-        self._job, self._store, self._series = job, store, series
-        self._tally, self._progress = tally, progress
-        self._book = BatchBook(store)
-        self._post = Post(job.judges, self._book, progress, job.patience, polling)
+    def __init__(self, job: Job, keeper: Keeper, budget: Budget, polling: Polling, probe: bool) -> None:
+        self._job, self._store, self._keeper, self._budget = job, keeper.store, keeper, budget
+        self._probe = probe
+        self._book = BatchBook(keeper.store)
+        self._post = Post(job.judges, self._book, keeper.progress, job.patience, polling)
         self._first_walk = True
         self._probed: set[str] = set()
         self._forbidden: set[str] = set()
@@ -122,7 +91,7 @@ class _Batching:
             out = len(self._post.out())
             if out and stop.is_set():
                 go_on = "1 batch goes on" if out == 1 else f"{out} batches go on"
-                self._progress.say(f"{go_on} at the server; the same command fetches the answers")
+                self._keeper.progress.say(f"{go_on} at the server; the same command fetches the answers")
             if stop.is_set() or not out:
                 return
             await self._post.wait(stop)
@@ -156,7 +125,7 @@ class _Batching:
             return False
         if outcome.attempts and outcome.attempts[outcome.decisive].reply is None:
             self._given_up[call.key] = next(iter(outcome.verdicts.values()))
-        self._group.append((call, outcome, self.make_entry(call, outcome, cost)))
+        self._group.append((call, outcome, self._keeper.entry(call, outcome, cost)))
         self._group_keys.add(call.key)
         if len(self._group) >= GROUP:
             self._flush()
@@ -164,14 +133,11 @@ class _Batching:
 
     def _is_judged(self, call: Call) -> bool:
         """Whether the judgments are in the store; those of earlier starts are counted on the first walk."""
-        item, sample = call.question.item, call.question.sample
-        judged = [self._store.judged(number, item, sample) for number in self._numbers(call)]
-        ends = [end[0] for end in judged if end is not None]
-        if len(ends) < len(judged) or (call.key not in self._given_up and any(is_open(call, end) for end in ends)):
+        ends = self._keeper.judged(call, even_open=call.key in self._given_up)
+        if ends is None:
             return False
         if self._first_walk:
-            self._tally.kept += len(ends)
-            self._count(ends)
+            self._keeper.count_kept(ends)
         return True
 
     def _outcome(self, call: Call) -> tuple[Outcome | None, float | None]:
@@ -188,7 +154,7 @@ class _Batching:
         came = self._book.returned(call.key)
         if came:
             return decide(question, came, self._job.patience), cost_of(came)
-        return (None if self.known is None else self.known(call)), 0.0
+        return self._keeper.reused(call), 0.0
 
     def _flush(self) -> None:
         """Make durable what was judged, then count it."""
@@ -200,10 +166,7 @@ class _Batching:
         self._store.commit()
         self._group_keys = set()
         for call, outcome, entry in group:
-            self._tally.add(outcome, entry.cost)
-            self._count([verdict.status for verdict in outcome.verdicts.values()])
-            if self.share is not None:
-                self.share(call, outcome)
+            self._keeper.count(call, outcome, entry.cost)
 
     # What is to be asked
 
@@ -214,7 +177,7 @@ class _Batching:
     async def _put(self, basket: _Basket, call: Call) -> None:
         """Into the next batch with a call; a batch that is full is sent."""
         judge = call.judge
-        if self.probe and judge.spec not in self._probed:
+        if self._probe and judge.spec not in self._probed:
             self._probed.add(judge.spec)
             await self._ask_live(call)
             if self._settle(call):
@@ -250,7 +213,7 @@ class _Batching:
             came = to_returned(call.judge, failure, 1.0)
         self._flush()
         self._book.keep(LIVE, [(call.key, came)])
-        self._note_lacks(call.judge)
+        self._keeper.note_lacks(call.judge)
 
     async def _send(self, judge: Judge, basket: _Basket) -> None:
         self._flush()
@@ -262,37 +225,7 @@ class _Batching:
 
     def _is_allowed(self, calls: Sequence[Call], price: float) -> bool:
         spec = calls[0].judge.spec
-        if spec not in self._forbidden and self.allowed is not None and not self.allowed(calls, price):
+        if spec not in self._forbidden and not self._budget.take(((one.judge, one.question) for one in calls), price):
             self._forbidden.add(spec)
+            self._keeper.tally.stopped = f"--max-cost {self._budget.limit:g}: a batch of {len(calls):,} might pass it"
         return spec not in self._forbidden
-
-    def _note_lacks(self, judge: Judge) -> None:
-        """What the server turned out to lack stands with the figures, and is said."""
-        if not judge.lacks:
-            return
-        self._store.note_lacks(
-            [number for (_, spec), number in self._series.items() if spec == judge.spec], judge.lacks
-        )
-        for feature, said in judge.lacks.items():
-            self._progress.say(f"{judge.spec} has no {feature}: {said}")
-
-    def _count(self, statuses: Sequence[Status]) -> None:
-        self._tally.done += len(statuses)
-        self._tally.unscored += sum(status != "scored" for status in statuses)
-        self._progress.update(self._tally)
-
-    def _numbers(self, call: Call) -> list[int]:
-        return [self._series[rubric.name, call.judge.spec] for rubric in call.question.rubrics]
-
-    def plain_entry(self, call: Call, outcome: Outcome, cost: float | None) -> Entry:
-        return Entry(
-            item=call.question.item,
-            sample=call.question.sample,
-            key=call.key,
-            prompt_digest=bytes.fromhex(call.prompt_digest),
-            attempts=outcome.attempts,
-            decisive=outcome.decisive,
-            verdicts=dict(zip(self._numbers(call), outcome.verdicts.values(), strict=True)),
-            cost=cost,
-            reused=outcome.reused,
-        )

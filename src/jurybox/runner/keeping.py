@@ -35,12 +35,13 @@ class Keeper:
         self._series, self._cache = series, cache
         self._lacks: dict[str, int] = {}
 
-    def judged(self, call: Call) -> list[Judged] | None:
-        """How a call's judgments ended in an earlier start, if they all did and none is to be made again."""
+    def judged(self, call: Call, *, even_open: bool = False) -> list[Judged] | None:
+        """How a call's judgments ended, if they all did and none is to be made again."""
         item, sample = call.question.item, call.question.sample
-        ends = [self.store.judged(number, item, sample) for number in self.numbers(call)]
+        ends = [self.store.judged(number, item, sample) for number in self._numbers(call)]
         found = [end for end in ends if end is not None]
-        return None if len(found) < len(ends) or any(is_open(call, status) for status, _ in found) else found
+        is_open = not even_open and any(_is_open(call, status) for status, _ in found)
+        return None if len(found) < len(ends) or is_open else found
 
     def reused(self, call: Call) -> Outcome | None:
         """The outcome of a call that an earlier run paid for."""
@@ -52,7 +53,7 @@ class Keeper:
         verdicts = read(reply, call.question.rubrics, call.question.answer)
         return Outcome((Attempt(reply),), 0, verdicts, reused=True)
 
-    def share(self, call: Call, outcome: Outcome) -> None:
+    def _share(self, call: Call, outcome: Outcome) -> None:
         """Into the cache with an answer that was paid and could be read."""
         if self._cache is None or not call.judge.cached or outcome.reused or not outcome.attempts:
             return
@@ -69,7 +70,7 @@ class Keeper:
             prompt_digest=bytes.fromhex(call.prompt_digest),
             attempts=outcome.attempts,
             decisive=outcome.decisive,
-            verdicts=dict(zip(self.numbers(call), outcome.verdicts.values(), strict=True)),
+            verdicts=dict(zip(self._numbers(call), outcome.verdicts.values(), strict=True)),
             cost=0.0 if outcome.reused else cost,
             reused=outcome.reused,
             shown=None if shown is None else shown.as_dict(),
@@ -94,19 +95,19 @@ class Keeper:
         """Count what is durable now, and share it."""
         self.tally.add(outcome, cost)
         self._count([verdict.status for verdict in outcome.verdicts.values()])
-        self.share(call, outcome)
+        self._share(call, outcome)
 
     def _count(self, statuses: Sequence[Status]) -> None:
         self.tally.done += len(statuses)
         self.tally.unscored += sum(status != "scored" for status in statuses)
         self.progress.update(self.tally)
 
-    def numbers(self, call: Call) -> list[int]:
+    def _numbers(self, call: Call) -> list[int]:
         """The series that a call answers."""
         return [self._series[rubric.name, call.judge.spec] for rubric in call.question.rubrics]
 
 
-def is_open(call: Call, status: Status) -> bool:
+def _is_open(call: Call, status: Status) -> bool:
     """Whether a judgment of an earlier start is made again: it failed, or was too long and now is not."""
     too_long = status == "unsupported" and not call.judge.computed
     return status == "failed" or (too_long and not call.fitted.too_long)

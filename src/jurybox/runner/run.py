@@ -64,18 +64,7 @@ async def execute(
         keeper = Keeper(store, series, tally, progress, cache)
         budget = Budget(job.limits.max_cost, store.spent())
         if batch:
-            await execute_batches(
-                job,
-                store,
-                series,
-                tally,
-                progress,
-                stop,
-                make_entry=keeper.entry,
-                known=keeper.reused,
-                share=keeper.share,
-                allowed=lambda calls, price: budget.take([(call.judge, call.question) for call in calls], price),
-            )
+            await execute_batches(job, keeper, budget, stop)
         else:
             await _Run(job, keeper, budget).work(stop)
         return tally
