@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jurybox.cli.looking import (
+    COMBINE,
     FAIL_UNDER,
     GATE_FAILED,
+    JURY,
     Gates,
     exit_status,
     plain,
@@ -19,25 +21,47 @@ from jurybox.cli.looking import (
 )
 from jurybox.cli.options import JSON, job_arguments, job_options
 
+if TYPE_CHECKING:
+    from jurybox.report import JuryCombine
+    from jurybox.stats import Combine
+
 WRONG_USE = 2
 INTERRUPTED = 130
 
 
 @click.command()
 @job_options
+@COMBINE
+@JURY
 @FAIL_UNDER
 @click.option("--strict", is_flag=True, help="Exit with status 3 when any judgment ends unscored.")
 @click.pass_context
-def run(ctx: click.Context, /, as_json: bool, fail_under: Gates, strict: bool, **options: Any) -> None:
+def run(
+    ctx: click.Context,
+    /,
+    as_json: bool,
+    combine: Combine,
+    jury: JuryCombine,
+    fail_under: Gates,
+    strict: bool,
+    **options: Any,
+) -> None:
     """Judge every item of DATA on every rubric, into one run file.
 
     DATA is a JSONL, CSV or Parquet file, or - for JSONL on standard input. Stopped or killed, the same command goes on
     where it was; what was answered once is never paid again.
     """
-    ctx.exit(_judge(as_json, fail_under, strict, **job_arguments(options)))
+    ctx.exit(_judge(as_json, fail_under, strict, combine, jury, **job_arguments(options)))
 
 
-def _judge(as_json: bool, fail_under: Gates, strict: bool, **arguments: Any) -> int:
+def _judge(
+    as_json: bool,
+    fail_under: Gates,
+    strict: bool,
+    combine: Combine = "mean",
+    jury: JuryCombine = "mean",
+    **arguments: Any,
+) -> int:
     from jurybox import api
     from jurybox.cli.session import run_until_stopped
     from jurybox.errors import JudgeRejection
@@ -61,7 +85,7 @@ def _judge(as_json: bool, fail_under: Gates, strict: bool, **arguments: Any) -> 
     if finished is None or not finished.complete:
         click.echo(f"Interrupted. What was judged is kept in {out}. Go on with the same command.", err=True)
         return INTERRUPTED
-    summary = finished.show()
+    summary = finished.show(combine=combine, jury=jury)
     print_summary(
         summary, as_json, hint=f"Kept in {out}. Next: jurybox show {out} | jurybox export {out} --to FILE.csv"
     )

@@ -27,22 +27,26 @@ FAIL_UNDER = click.option(
 )
 
 
-@click.command()
-@click.argument("run", metavar="RUN.db")
-@click.option(
+COMBINE = click.option(
     "--combine",
     type=click.Choice(["mean", "median", "mode"]),
     default="mean",
     show_default=True,
     help="What makes one score of an item's samples.",
 )
-@click.option(
+JURY = click.option(
     "--jury",
     type=click.Choice(["mean", "median", "learned"]),
     default="mean",
     show_default=True,
     help="What makes one score of several judges; learned: weights from human ratings.",
 )
+
+
+@click.command()
+@click.argument("run", metavar="RUN.db")
+@COMBINE
+@JURY
 @FAIL_UNDER
 @JSON
 @click.pass_context
