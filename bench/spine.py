@@ -79,6 +79,7 @@ def jurybox(data: Path, root: str, concurrency: int, out: Path) -> list[str]:
     return [
         *(sys.executable, "-m", "jurybox", "run", str(data), "--rubrics", "faithfulness", "--judge", "openai/mock"),
         *("--base-url", f"{root}/score/v1", "--concurrency", str(concurrency), "--out", str(out)),
+        *("--cache", f"{out}.cache"),  # on, as by default, and empty
     ]
 
 

@@ -31,7 +31,8 @@ def _rows(judge: JudgePlan) -> list[tuple[str, str]]:
     ]
     if judge.batch_cost is not None:
         rows.append(("cost with --batch", _money(judge.batch_cost)))
-    rows.append(("time", f"about {_duration(judge.seconds)}"))
+    measured = "" if judge.seconds_a_call is None else f" (a call took {judge.seconds_a_call:.2g} s so far)"
+    rows.append(("time", f"about {_duration(judge.seconds)}{measured}"))
     if judge.batch_cost is not None:
         rows.append(("time with --batch", "mostly within an hour, at most a day"))
     return rows

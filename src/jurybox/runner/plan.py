@@ -26,7 +26,8 @@ class JudgePlan:
     """The calls to one judge. Cost is None where no price is known; `batch_cost` is None where it has no batches.
 
     `stored` are calls that the run file has, `reused` those that the cache of earlier runs has, `too_long` those that
-    would be refused because the judge cannot hold the prompt. `prices` says where the price comes from.
+    would be refused because the judge cannot hold the prompt. `prices` says where the price comes from, and
+    `seconds_a_call` is measured, in the run that would be continued, or None.
     """
 
     calls: int = 0
@@ -39,6 +40,7 @@ class JudgePlan:
     batch_cost: float | None = None
     seconds: float = 0.0
     prices: str = ""
+    seconds_a_call: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def make_plan(job: Job, earlier: RunReader | None = None, cache: ReplyCache | No
     census = check(job)
     assumptions = {
         "tokens_out_a_rubric": float(TOKENS_OUT_A_RUBRIC),
-        "seconds_a_call": _measured_seconds(earlier) or SECONDS_A_CALL,
+        "seconds_a_call": SECONDS_A_CALL,
         "concurrency": float(job.limits.concurrency),
     }
     judges = {judge.spec: JudgePlan(prices=judge.prices) for judge in job.judges}
@@ -71,7 +73,8 @@ def make_plan(job: Job, earlier: RunReader | None = None, cache: ReplyCache | No
         seen.add(fingerprint)
         _add(judges[call.judge.spec], call, earlier, cache)
     for judge in job.judges:
-        _sum_up(judges[judge.spec], judge, job, assumptions["seconds_a_call"])
+        measured = None if earlier is None else earlier.spent(judge.spec)["seconds_a_call"]
+        _sum_up(judges[judge.spec], judge, job, measured)
     return Plan(census.items, len(census.systems), census.items * job.judgments_an_item, judges, assumptions)
 
 
@@ -90,8 +93,9 @@ def _add(plan: JudgePlan, call: Call, earlier: RunReader | None, cache: ReplyCac
             plan.tokens_out += TOKENS_OUT_A_RUBRIC * len(question.rubrics)
 
 
-def _sum_up(plan: JudgePlan, judge: Judge, job: Job, seconds_a_call: float) -> None:
-    """Money and time of all calls together."""
+def _sum_up(plan: JudgePlan, judge: Judge, job: Job, measured: float | None) -> None:
+    """Money and time of all calls together; `measured` is what one of its calls took in the run so far."""
+    plan.seconds_a_call = measured
     plan.cost = judge.cost(Reply("", tokens_in=plan.tokens_in, tokens_out=plan.tokens_out))
     if judge.batches is not None and plan.cost is not None:
         plan.batch_cost = plan.cost * judge.batches.price
@@ -101,13 +105,8 @@ def _sum_up(plan: JudgePlan, judge: Judge, job: Job, seconds_a_call: float) -> N
         plan.seconds = plan.tokens_in / LOCAL_TOKENS_IN_A_SECOND + plan.tokens_out / LOCAL_TOKENS_OUT_A_SECOND
         return
     together = min(job.limits.concurrency, judge.most_at_once or job.limits.concurrency)
-    plan.seconds = plan.calls * seconds_a_call / together
+    plan.seconds = plan.calls * (measured or SECONDS_A_CALL) / together
     if job.limits.rpm is not None:
         plan.seconds = max(plan.seconds, plan.calls * MINUTE / job.limits.rpm)
     if job.limits.tpm is not None:
         plan.seconds = max(plan.seconds, (plan.tokens_in + plan.tokens_out) * MINUTE / job.limits.tpm)
-
-
-def _measured_seconds(earlier: RunReader | None) -> float | None:
-    """Seconds a call took in the run so far, if any did."""
-    return None if earlier is None else earlier.spent()["seconds_a_call"] or None
