@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from jurybox.parsing.choices import read_choice
 from jurybox.parsing.digits import read_digit
 from jurybox.parsing.forms import read_form
 from jurybox.parsing.objects import read_object
@@ -18,7 +17,15 @@ from jurybox.types import Answer, Reply, Rubric, Status, Verdict
 CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 
 Reader = Callable[[str, Sequence[Rubric], bool], dict[str, Verdict]]
-READERS: Mapping[Answer, Reader] = {"tag": read_tag, "form": read_form, "json": read_object, "choice": read_choice}
+
+
+def _read_choice(text: str, rubrics: Sequence[Rubric], cut: bool) -> dict[str, Verdict]:
+    from jurybox.parsing.choices import read_choice  # its patterns are for duels alone
+
+    return read_choice(text, rubrics, cut)
+
+
+READERS: Mapping[Answer, Reader] = {"tag": read_tag, "form": read_form, "json": read_object, "choice": _read_choice}
 
 
 def read(reply: Reply, rubrics: Sequence[Rubric], answer: Answer) -> dict[str, Verdict]:

@@ -22,8 +22,8 @@ from jurybox.runner.keeping import Keeper
 from jurybox.runner.patience import Outcome
 from jurybox.runner.post import Polling, Post, to_returned
 from jurybox.runner.tries import cost_of, decide, same_for_all
-from jurybox.store import BatchBook, Entry
-from jurybox.store.batches import LIVE
+from jurybox.store import Entry
+from jurybox.store.batches import LIVE, BatchBook
 from jurybox.types import Attempt, Verdict
 
 # Judgments made durable together, and calls walked before others may have the event loop.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from jurybox.judges import Judge
-from jurybox.material import DoesNotFit, Shown, estimate_tokens, extract, room_for, sample
 from jurybox.prompts import Sheet, render
 from jurybox.types import Item, Prompt, Sampling
+
+if TYPE_CHECKING:
+    from jurybox.material import Shown
 
 Long = Literal["refuse", "sample", "extract"]
 LONGS: tuple[Long, ...] = get_args(Long)
@@ -49,6 +51,8 @@ def fit(judge: Judge, sheet: Sheet, item: Item, long: Long, sampling: Sampling) 
     )
     if long == "refuse":
         return Fitted(prompt, too_long=f"{why}; --long sample or --long extract shows the judge less")
+    from jurybox.material import DoesNotFit
+
     try:
         less, shown = _less(sheet, item, long, context - answer, sampling.seed or 0)
     except DoesNotFit as exc:
@@ -58,6 +62,8 @@ def fit(judge: Judge, sheet: Sheet, item: Item, long: Long, sampling: Sampling) 
 
 def _less(sheet: Sheet, item: Item, long: Long, limit: int, seed: int) -> tuple[Item, Shown]:
     """The item with less material, and what it shows of it."""
+    from jurybox.material import extract, room_for, sample
+
     others = {field: value for field, value in item.source.items() if field not in sheet.fields}
     bare = render(sheet, replace(item, summary="", source=others))
     room = room_for(int(limit * CAUTION), tokens_of(bare) + ROOM_FOR_NOTE, item.summary)
@@ -67,4 +73,6 @@ def _less(sheet: Sheet, item: Item, long: Long, limit: int, seed: int) -> tuple[
 
 
 def tokens_of(prompt: Prompt) -> int:
+    from jurybox.material import estimate_tokens  # seldom needed, and much comes with it
+
     return estimate_tokens(prompt.user) + estimate_tokens(prompt.system)

@@ -18,7 +18,7 @@ from jurybox.judges import Judge
 from jurybox.judges.batches import Batches, BatchState
 from jurybox.runner.patience import Patience
 from jurybox.runner.progress import Progress
-from jurybox.store import Batch, BatchBook, Returned
+from jurybox.store.batches import Batch, BatchBook, Returned
 from jurybox.types import Question, Reply
 
 # Answers made durable together while a batch is fetched.

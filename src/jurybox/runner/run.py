@@ -17,7 +17,6 @@ from jurybox.errors import JudgeRejection, SetupError
 from jurybox.fields import characters
 from jurybox.judges import Judge
 from jurybox.parsing import read
-from jurybox.runner.batching import execute_batches
 from jurybox.runner.budget import Budget, OverBudget
 from jurybox.runner.job import Call, Job, Until
 from jurybox.runner.keeping import Judged, Keeper
@@ -64,6 +63,8 @@ async def execute(
         keeper = Keeper(store, series, tally, progress, cache)
         budget = Budget(job.limits.max_cost, store.spent())
         if batch:
+            from jurybox.runner.batching import execute_batches
+
             await execute_batches(job, keeper, budget, stop)
         else:
             await _Run(job, keeper, budget).work(stop)

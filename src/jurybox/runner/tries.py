@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from jurybox.parsing import read
 from jurybox.runner.job import Call
 from jurybox.runner.patience import Outcome, Patience
-from jurybox.store import Returned
+from jurybox.store.batches import Returned
 from jurybox.types import Attempt, Question, Status, Verdict
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from jurybox.store.batches import Batch, BatchBook, Returned
 from jurybox.store.cache import ReplyCache, default_path
 from jurybox.store.reader import RunReader, Tally
 from jurybox.store.replayed import EarlierReplies
@@ -13,12 +12,9 @@ from jurybox.store.runfile import Entry, RunFile, source_json
 from jurybox.store.series import Series
 
 __all__ = [
-    "Batch",
-    "BatchBook",
     "EarlierReplies",
     "Entry",
     "ReplyCache",
-    "Returned",
     "RunFile",
     "RunReader",
     "Series",
