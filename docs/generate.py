@@ -19,7 +19,7 @@ document and nothing else.
 | exit status | meaning |
 |---|---|
 | 0 | done |
-| 1 | a gate failed (`--fail-under`) |
+| 1 | a gate failed (`--fail-under`), or `--max-cost` ended the run |
 | 2 | wrong use or wrong input, or a judge that refuses every call |
 | 3 | finished with unscored judgments where `--strict` asked for none |
 | 130 | interrupted; the same command goes on |

@@ -81,6 +81,16 @@ def test_a_server_that_dies_ends_the_run_and_what_was_paid_is_kept(evaluate: Eva
         assert sum(judgment.verdict.status == "scored" for judgment in reader.judgments()) == 10
 
 
+def test_a_server_that_comes_back_is_waited_for_and_nothing_is_lost(evaluate: Evaluate) -> None:
+    """It refuses everything for a while; calls that wait do not use up the one retry that they have."""
+    server = evaluate.server
+    began = time.monotonic()
+    server.plan = lambda request: error(503, "starting") if time.monotonic() - began < 4 else None
+    run = evaluate([item(n) for n in range(40)], concurrency=16, retries=4)
+    assert len(assert_right(run.path)) == 40
+    assert len(server.requests) < 40 + 16 + 30, "most calls were parked, not sent in vain"
+
+
 def test_what_a_server_lacks_is_said_once_and_stands_in_the_signature(
     jurybox: Command, server: JudgeServer, write_items: WriteItems, tmp_path: Path
 ) -> None:

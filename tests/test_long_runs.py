@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conftest import Command, Evaluate, WriteItems, item
-from jurybox.errors import SetupError
+from jurybox.errors import SetupError, StoreError
 from jurybox.runner import LONGS
 from jurybox.store import RunReader
 from jurybox.types import Judgment
@@ -93,6 +93,23 @@ def test_what_was_too_long_is_judged_by_the_same_command_once_it_may_be_shown_le
     assert evaluate.server.requests == []
     run = evaluate([long_item()], rubrics="faithfulness", context=8000, long="sample")
     assert only(run.path).verdict.status == "scored"
+
+
+def test_how_material_was_shortened_stands_in_the_signature_and_does_not_change_within_a_file(
+    evaluate: Evaluate,
+) -> None:
+    options: dict[str, Any] = {"rubrics": "faithfulness", "context": 8000}
+    run = evaluate([long_item()], **options, long="sample")
+    with RunReader(run.path) as reader:
+        assert "|classic+sample|" in next(reader.judgments()).signature
+        assert reader.spent()["calls"] == 1
+    with pytest.raises(StoreError, match="with long sample, and now it is extract"):
+        evaluate([long_item(), item(1)], **options, long="extract")
+
+
+def test_what_was_never_sent_is_no_call(evaluate: Evaluate) -> None:
+    run = evaluate([long_item(0), item(1)], rubrics="faithfulness", context=8000)
+    assert run.show().spent["calls"] == 1
 
 
 def test_a_summary_that_is_too_long_by_itself_is_never_cut(evaluate: Evaluate) -> None:

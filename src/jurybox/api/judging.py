@@ -55,13 +55,17 @@ async def aevaluate(
 
 
 @contextmanager
-def _opened(cache: str | Path | bool, job: Job) -> Iterator[ReplyCache | None]:
+def _opened(cache: str | Path | bool, job: Job, *, make: bool = True) -> Iterator[ReplyCache | None]:
     """The cache of replies, for as long as it is needed; only a cache that a person named must work."""
     if cache is False or not any(judge.cached for judge in job.judges):
         yield None
         return
+    path = default_path() if cache is True else Path(cache)
+    if not make and not path.exists():
+        yield None
+        return
     try:
-        replies = ReplyCache(default_path() if cache is True else Path(cache))
+        replies = ReplyCache(path)
     except StoreError:
         if cache is not True:
             raise
@@ -122,5 +126,5 @@ def plan(
     """What `evaluate` with the same arguments would ask and cost; sends nothing, writes nothing."""
     job = make_job(data, rubrics, judge, **options)
     path = default_out(data) if out is None else Path(out)
-    with _opened(cache, job) as replies, nullcontext() if not path.exists() else RunReader(path) as earlier:
+    with _opened(cache, job, make=False) as replies, nullcontext() if not path.exists() else RunReader(path) as earlier:
         return make_plan(job, earlier, replies)

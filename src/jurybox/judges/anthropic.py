@@ -120,6 +120,8 @@ class AnthropicJudge(Judge):
         }
         if prompt.system:
             request["system"] = _blocks(prompt.system)
+        if question.sampling.seed is not None:
+            self.lacks.setdefault("seed", "the Messages API takes none")
         if "temperature" not in self.lacks:
             request["temperature"] = sampling.temperature
         if prompt.schema is not None and "json_schema" not in self.lacks:

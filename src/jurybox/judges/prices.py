@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from jurybox.errors import SetupError
+from jurybox.places import config_folder
 from jurybox.types import Reply
 
 VARIABLE = "JURYBOX_PRICES"
@@ -96,8 +97,7 @@ def _own_tables() -> Mapping[str, Any]:
         if not path.is_file():
             raise SetupError(f"{VARIABLE}: there is no file {path}")
     else:
-        config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-        path = Path(config) / "jurybox" / "prices.toml"
+        path = config_folder() / "prices.toml"
         if not path.is_file():
             return {}
     return _read(path, path.stat().st_mtime_ns)

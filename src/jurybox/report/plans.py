@@ -30,7 +30,7 @@ def _rows(judge: JudgePlan) -> list[tuple[str, str]]:
         ("cost", _money(judge.cost) + (f" ({judge.prices})" if judge.prices and judge.cost is not None else "")),
     ]
     if judge.batch_cost is not None:
-        rows.append(("cost with --batch", _money(judge.batch_cost)))
+        rows.append(("cost with --batch", f"{_money(judge.batch_cost)}, where the server has batches"))
     measured = "" if judge.seconds_a_call is None else f" (a call took {judge.seconds_a_call:.2g} s so far)"
     rows.append(("time", f"about {_duration(judge.seconds)}{measured}"))
     if judge.batch_cost is not None:

@@ -25,7 +25,7 @@ def summary_text(summary: Summary, width: int = 80) -> str:
     parts = [] if summary.jury is None else _jury_text(summary.jury, width)
     baselines_last = sorted(summary.judges, key=lambda judge: judge.judge.startswith(BASELINE))
     parts += [_judge_text(judge, width) for judge in baselines_last]
-    if summary.spent.get("calls"):
+    if summary.spent.get("tokens_in") or summary.spent.get("cost") != 0:
         parts.append(textwrap.fill(_spent(summary.spent), width))
     if summary.missing:
         told = (

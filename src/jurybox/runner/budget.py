@@ -17,8 +17,8 @@ from jurybox.types import Question, Reply
 
 # Until answers have been seen: several times a usual reasoned one.
 TOKENS_OUT_A_RUBRIC = 1000
-# Estimates of prompt tokens are off by a tenth or so.
-CAUTION = 1.2
+# Estimates of prompt tokens are off by a tenth or so, and writing to a provider's cache costs a quarter more.
+CAUTION = 1.4
 
 
 class OverBudget(JuryboxError):

@@ -73,6 +73,7 @@ class Keeper:
             verdicts=dict(zip(self._numbers(call), outcome.verdicts.values(), strict=True)),
             cost=0.0 if outcome.reused else cost,
             reused=outcome.reused,
+            sent=not call.fitted.too_long,
             shown=None if shown is None else shown.as_dict(),
             quotes={} if call.judge.computed else _quotes(call, outcome.verdicts),
         )

@@ -1,8 +1,8 @@
 """How fast one judge is asked: calls in flight, requests and tokens a minute, rests, and a server that is gone.
 
 Calls in flight follow the server (AIMD): a 429 halves how many may be, every answer lets it grow back towards
-`--concurrency`. A row of failures leaves one call at a time to find out whether the server is back; the others wait
-without using up their retries, and when it stays away the run ends with a clear message.
+`--concurrency`. A row of failures leaves one call, now and then, to find out whether the server is back; the others
+wait without using up their retries, and when it stays away the run ends with a clear message.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from jurybox.types import Question, Reply
 FAILURES_IN_A_ROW = 10
 # Seconds without an answer, while every try fails, after which a server is gone.
 GONE_AFTER = 60.0
+# Seconds between two looks at a server that may be gone, growing.
+FIRST_LOOK, LONGEST_LOOK = 0.5, 8.0
 MINUTE = 60.0
 
 
@@ -59,6 +61,9 @@ class Pace:
         self._cut_at = 0.0
         self._failures = 0
         self._failing_since = 0.0
+        # While a server may be gone: the window that it had, when the next call may look, and the pause before it.
+        self._window_before = 0.0
+        self._look_at = self._look_pause = 0.0
 
     async def enter(self, question: Question, samples: int = 1) -> float:
         """Wait for a turn, then take it; returns when it began. Raises `OverBudget` when there is no money for it."""
@@ -75,7 +80,7 @@ class Pace:
         self.in_flight += 1
         try:
             await self.budget.reserve(self.judge, question, samples)
-            if self._requests is not None or self._tokens is not None or self.judge.rest_until:
+            if self._requests is not None or self._tokens is not None or self.judge.rest_until or self._look_at:
                 await self._rest(question, samples)
         except BaseException:
             self._leave()
@@ -85,7 +90,9 @@ class Pace:
     def answered(self, question: Question, replies: Sequence[Reply], samples: int = 1) -> None:
         """A call brought these replies: the window grows by one for every window full of answers."""
         self._failures = 0
-        if self.window < self.most:
+        if self._look_at:
+            self.window, self._look_at = self._window_before, 0.0
+        elif self.window < self.most:
             self.window = min(self.window + 1 / self.window, self.most)
         if self._tokens is not None:
             used = sum((reply.tokens_in or 0) + (reply.tokens_out or 0) for reply in replies)
@@ -99,7 +106,7 @@ class Pace:
         if isinstance(failure, JudgeFailure) and failure.throttled:
             self._slow_down(began)
         elif isinstance(failure, TimeoutError) or failure.retry:
-            self._count_failure(failure)
+            self._count_failure(failure, began)
         self._leave()
 
     def abandoned(self, question: Question, samples: int = 1) -> None:
@@ -114,13 +121,17 @@ class Pace:
             self.window = max(1.0, self.window / 2)
             self._cut_at = time.monotonic()
 
-    def _count_failure(self, failure: Exception) -> None:
+    def _count_failure(self, failure: Exception, began: float) -> None:
         now = time.monotonic()
         self._failing_since = self._failing_since if self._failures else now
         self._failures += 1
         if self._failures < max(FAILURES_IN_A_ROW, self.window):
             return
-        self.window = 1.0
+        if not self._look_at:
+            self._window_before, self.window, self._look_pause = self.window, 1.0, FIRST_LOOK
+        if began >= self._look_at:  # not one of those that were in flight together with the last look
+            self._look_at = now + self._look_pause
+            self._look_pause = min(2 * self._look_pause, LONGEST_LOOK)
         if now - self._failing_since >= GONE_AFTER:
             raise JudgeRejection(
                 f"{self.judge.spec}: the server seems to be gone: {self._failures} tries in a row failed within "
@@ -129,7 +140,7 @@ class Pace:
 
     async def _rest(self, question: Question, samples: int) -> None:
         now = time.monotonic()
-        start = max(now, self.judge.rest_until)
+        start = max(now, self.judge.rest_until, self._look_at)
         if self._requests is not None:
             start = max(start, self._requests.place(1, now))
         if self._tokens is not None:

@@ -132,6 +132,7 @@ def open_series(job: Job, store: RunFile, items: int, version: str) -> Mapping[t
                 version=version,
                 address=judge.address,
                 fingerprint=judge.fingerprint,
+                long="" if judge.computed or job.long == "refuse" else job.long,
                 until=str(job.samples) if isinstance(job.samples, Until) and not judge.computed else "",
             )
         )

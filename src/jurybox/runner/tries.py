@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from jurybox.parsing import read
-from jurybox.runner.job import Call
 from jurybox.runner.patience import Outcome, Patience
 from jurybox.store.batches import Returned
 from jurybox.types import Attempt, Question, Status, Verdict
@@ -44,8 +43,3 @@ def cost_of(came: Sequence[Returned]) -> float | None:
     """What all tries together cost; None when any price is unknown."""
     costs = [one.cost for one in came]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-
-def is_open(call: Call, status: Status) -> bool:
-    """Whether a judgment of an earlier start is made again: it failed, or was too long and now is not."""
-    return status == "failed" or (status == "unsupported" and not call.fitted.too_long)

@@ -89,7 +89,7 @@ class RunReader:
             settings = json.loads(text)
             found[rubric, judge] = Signature(
                 rubric=settings["rubric"],
-                layout=settings["layout"],
+                layout="+".join(filter(None, (settings["layout"], settings["long"]))),
                 judge=judge,
                 samples=settings["samples until"] or samples,
                 temperature=None if "temperature" in json.loads(lacks) else settings["temperature"],
@@ -173,7 +173,8 @@ class RunReader:
             one = " AND call IN (SELECT call FROM judgments JOIN series USING (series) WHERE judge = ?)"
             values = (judge,)
         calls, reused, seconds, priced, cost = self._one(
-            "SELECT COUNT(*) - TOTAL(reused), TOTAL(reused), AVG(CASE WHEN NOT reused THEN NULLIF(seconds, 0) END), "
+            "SELECT TOTAL(attempts > 0 AND NOT reused), TOTAL(reused), "
+            "AVG(CASE WHEN NOT reused THEN NULLIF(seconds, 0) END), "
             f"COUNT(cost) = COUNT(*), TOTAL(cost) FROM calls WHERE 1 {one}",
             values,
         )

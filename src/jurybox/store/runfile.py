@@ -41,8 +41,8 @@ class Entry:
     """What one call brought: its attempts, which of them decided, and a verdict for each series that it answered.
 
     No attempts means that a call with the same key was answered before, in this file. `reused` means that its reply
-    comes from the cache of earlier runs, `shown` is what a judge was shown of material that was shortened, and
-    `quotes` are the passages that it quotes, by rubric.
+    comes from the cache of earlier runs, not `sent` that nobody was asked. `shown` is what a judge was shown of
+    material that was shortened, and `quotes` are the passages that it quotes, by rubric.
     """
 
     item: Item
@@ -54,6 +54,7 @@ class Entry:
     verdicts: Mapping[int, Verdict]
     cost: float | None
     reused: bool = False
+    sent: bool = True
     shown: Mapping[str, Any] | None = None
     quotes: Mapping[str, Sequence[Quote]] = field(default_factory=dict)
 
@@ -194,7 +195,7 @@ class RunFile:
                 entry.key,
                 entry.prompt_digest,
                 entry.sample,
-                len(entry.attempts),
+                len(entry.attempts) if entry.sent else 0,
                 last.error or None,
                 *to_row(last.reply),
                 entry.cost,

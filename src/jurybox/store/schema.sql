@@ -41,7 +41,7 @@ CREATE TABLE calls (
     key BLOB NOT NULL UNIQUE,      -- hash of model, parameters, prompt, sample
     prompt_digest BLOB NOT NULL,
     sample INTEGER NOT NULL,
-    attempts INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,     -- 0: nobody was asked
     error TEXT,                    -- why there is no reply
     text TEXT, reasoning TEXT, refusal TEXT, finish TEXT, model TEXT,
     tokens_in INTEGER, tokens_out INTEGER, tokens_cached INTEGER,

@@ -15,7 +15,7 @@ from jurybox.types import Rubric, Sampling
 @dataclass(frozen=True, slots=True)
 class Series:
     """What a run asks of one rubric and one judge. `material` is the fields that its prompts show, `until` the
-    rule of `--samples auto`."""
+    rule of `--samples auto`, `long` what is done with material that the judge cannot hold, where it is not refused."""
 
     rubric: Rubric
     judge: str
@@ -28,6 +28,7 @@ class Series:
     address: str = ""
     fingerprint: str = ""
     until: str = ""
+    long: str = ""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -39,6 +40,7 @@ class Series:
             "material": ", ".join(self.material),
             "model": self.fingerprint,
             "samples until": self.until,
+            "long": self.long,
         }
 
 
@@ -52,6 +54,8 @@ def open_series(connection: sqlite3.Connection, path: Path, series: Series) -> i
         return _insert(connection, series)
     number, samples, settings = row
     before = json.loads(settings)
+    if not before["long"]:  # what was refused as too long may be shown in part now
+        before["long"] = series.long
     for name, now in series.settings.items():
         if before[name] != now:
             raise StoreError(
@@ -59,8 +63,8 @@ def open_series(connection: sqlite3.Connection, path: Path, series: Series) -> i
                 f"it is {_shown(now)}; one run file keeps one configuration: give another --out"
             )
     connection.execute(
-        "UPDATE series SET samples = ?, expected = MAX(expected, ?) WHERE series = ?",
-        (max(samples, series.samples), series.expected, number),
+        "UPDATE series SET samples = ?, expected = MAX(expected, ?), settings = ? WHERE series = ?",
+        (max(samples, series.samples), series.expected, json.dumps(before), number),
     )
     return int(number)
 
