@@ -35,8 +35,7 @@ def render(sheet: Sheet, item: Item, note: str = "") -> Prompt:
     before, after = _around(sheet)
     user = f"{before}{body}{after}"
     shared = len(before) + len(body) if sheet.layout == "shared" else 0
-    alone = sheet.answer == "digit" and not sheet.reasoned
-    return Prompt(user, wording.SYSTEM, shared, schema, alone)
+    return Prompt(user, wording.SYSTEM, shared, schema, _is_alone(sheet))
 
 
 @cache
@@ -45,17 +44,25 @@ def _around(sheet: Sheet) -> tuple[str, str]:
     rubrics = sheet.rubrics
     task, title = (wording.TASK_WITH_MATERIAL, "Material") if sheet.fields else (wording.TASK_SUMMARY_ALONE, "Summary")
     answer = _section("Answer", wording.answer_format(rubrics, "tag" if sheet.reasoned else sheet.answer))
+    # Steps are for working through in writing; a digit alone leaves no room for them.
+    steps = () if _is_alone(sheet) else tuple(_steps(rubrics))
     if sheet.layout == "shared":
+        head = f"{task.format(what=wording.METRIC_TO_COME)} {wording.CHOICE}"
         return (
-            _section("Task", task.format(what=wording.METRIC_TO_COME)) + f"\n\n{title}\n\n",
-            "\n\n" + "\n\n".join((*_criteria(sheet), *_steps(rubrics), answer)),
+            _section("Task", head) + f"\n\n{title}\n\n",
+            "\n\n" + "\n\n".join((*_criteria(sheet), *steps, answer)),
         )
-    head = (_section("Task", task.format(what=wording.what(rubrics))), *_criteria(sheet))
-    return "\n\n".join(head) + f"\n\n{title}\n\n", "\n\n" + "\n\n".join((*_steps(rubrics), answer))
+    before = (_section("Task", task.format(what=wording.what(rubrics))), *_criteria(sheet))
+    return "\n\n".join(before) + f"\n\n{title}\n\n", "\n\n" + "\n\n".join((*steps, answer))
+
+
+def _is_alone(sheet: Sheet) -> bool:
+    """Whether the answer is one digit and nothing else."""
+    return sheet.answer == "digit" and not sheet.reasoned
 
 
 def _criteria(sheet: Sheet) -> Iterable[str]:
-    yield _section("Criteria", wording.criteria(sheet.rubrics))
+    yield _section("Criteria", wording.criteria(sheet.rubrics, with_choice=sheet.layout != "shared"))
     for rubric in sheet.rubrics:
         yield _section(f"Scale of {rubric.title} ({rubric.target} is best)", wording.scale(rubric))
         yield _section("Metric", wording.metric(rubric, beside_material=bool(sheet.fields)))

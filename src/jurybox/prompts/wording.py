@@ -54,9 +54,10 @@ _DIGIT = f"Answer with the number alone: your score, {_SCORES}, as one digit. Wr
 _JSON = "Answer with one JSON object of this form and nothing else, where N is your score, " + f"{_SCORES}:\n"
 
 
-def criteria(rubrics: Sequence[Rubric]) -> str:
+def criteria(rubrics: Sequence[Rubric], *, with_choice: bool = True) -> str:
+    """How to judge; how to choose a step is the same for every rubric, and may have been said before."""
     of_how_many = CRITERIA_OF_ONE.format(what=what(rubrics)) if len(rubrics) == 1 else CRITERIA_OF_SEVERAL
-    return of_how_many + CHOICE
+    return of_how_many + CHOICE if with_choice else of_how_many.rstrip()
 
 
 def metric(rubric: Rubric, *, beside_material: bool) -> str:
