@@ -51,7 +51,7 @@ def items() -> Iterator[tuple[str, Item]]:
         yield f"SummEval-OP, {len(first.source['reviews'])} reviews", first
     yield f"bundled example, {len(bundled[0].source['reviews'])} reviews", bundled[0]
     pool = list(dict.fromkeys(review.text for item in bundled for review in item.source["reviews"]))
-    for count in (40, 100):
+    for count in (40, 100, 150):
         yield f"{count} reviews", Item("many", "s", bundled[0].summary, {"reviews": _reviews(pool, count)})
 
 
@@ -71,6 +71,7 @@ def measure(item: Item, layout: Layout, judge: str, context: int, tokens: Count)
             context=context,
             concurrency=1,
             deadline=3600.0,  # a small machine reads a hundred reviews slowly
+            cache=False,
             out=Path(folder) / "layouts.run.db",
         )
         found = list(run.judgments())

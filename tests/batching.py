@@ -15,7 +15,7 @@ from jurybox.runner.batching import execute_batches
 from jurybox.runner.budget import Budget
 from jurybox.runner.keeping import Keeper
 from jurybox.runner.post import Polling
-from jurybox.runner.run import check, open_series
+from jurybox.runner.preparing import check, open_series
 from jurybox.store import ReplyCache, RunFile
 
 QUICK = Polling(first=0.02, longest=0.05, settle=0.2)

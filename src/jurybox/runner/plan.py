@@ -8,7 +8,7 @@ from typing import Any
 from jurybox.judges import Judge
 from jurybox.runner.fitting import tokens_of
 from jurybox.runner.job import Call, Job
-from jurybox.runner.run import check
+from jurybox.runner.preparing import check
 from jurybox.store import ReplyCache, RunReader
 from jurybox.types import Reply
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from jurybox.data import Census
-from jurybox.errors import JudgeRejection, SetupError
-from jurybox.fields import characters
+from jurybox.errors import JudgeRejection
 from jurybox.judges import Judge
 from jurybox.parsing import read
 from jurybox.runner.budget import Budget, OverBudget
@@ -22,11 +20,12 @@ from jurybox.runner.job import Call, Job, Until
 from jurybox.runner.keeping import Judged, Keeper
 from jurybox.runner.pace import FAILURES_IN_A_ROW, Pace
 from jurybox.runner.patience import Asking, Outcome
+from jurybox.runner.preparing import Longest, check, open_series, refuse_unknown_prices
 from jurybox.runner.progress import Progress, Silent, Tally
 from jurybox.runner.samples import enough
 from jurybox.runner.writer import Writer
-from jurybox.store import ReplyCache, RunFile, Series
-from jurybox.types import DIRECT, Attempt, Item, Reply, Verdict
+from jurybox.store import ReplyCache, RunFile
+from jurybox.types import Attempt, Item, Verdict
 
 # Seconds that calls under way are given when a stop is asked for: they are paid already.
 GRACE = 10.0
@@ -51,7 +50,7 @@ async def execute(
     progress = progress or Silent()
     try:
         # In a thread, so that a stop can be asked for while a large file is being checked.
-        longest = _Longest()
+        longest = Longest()
         census = await asyncio.to_thread(check, job, store, stop, longest.see)
         for judge in job.judges:
             await judge.prepare()
@@ -72,74 +71,6 @@ async def execute(
     finally:
         for judge in job.judges:
             await judge.close()
-
-
-def refuse_unknown_prices(job: Job) -> None:
-    """A limit on money means nothing where nobody knows the price."""
-    if job.limits.max_cost is None:
-        return
-    for judge in job.judges:
-        if judge.cost(Reply("", tokens_in=1, tokens_out=1)) is None:
-            raise SetupError(
-                f"--max-cost: the price of {judge.spec} is not known; give it with --price IN,OUT (USD for a million "
-                "tokens)"
-            )
-
-
-class _Longest:
-    """The longest item seen, in characters of what a judge may be shown."""
-
-    def __init__(self) -> None:
-        self.characters = 0
-
-    def see(self, item: Item) -> None:
-        self.characters = max(self.characters, len(item.summary) + characters(item.source))
-
-
-def check(
-    job: Job,
-    store: RunFile | None = None,
-    stop: asyncio.Event | None = None,
-    see: Callable[[Item], None] | None = None,
-) -> Census:
-    """The pass over the data before the first call; `see` sees every item."""
-
-    def seen(item: Item) -> None:
-        if stop is not None and stop.is_set():
-            raise asyncio.CancelledError
-        for judge in job.judges:
-            judge.observe(item)
-        if see is not None:
-            see(item)
-        if store is not None and store.resumed:
-            store.refuse_changed(item)
-
-    return job.data.check(job.rubrics, seen)
-
-
-def open_series(job: Job, store: RunFile, items: int, version: str) -> Mapping[tuple[str, str], int]:
-    """(rubric, judge) -> its series in the store."""
-    return {
-        (rubric.name, judge.spec): store.open_series(
-            Series(
-                rubric=rubric,
-                judge=judge.spec,
-                layout=DIRECT if judge.computed else sheet.label,
-                sampling=job.sampling,
-                material=() if judge.computed else sheet.fields,
-                samples=job.samples_of(judge),
-                expected=items * job.samples_of(judge, least=True),
-                version=version,
-                address=judge.address,
-                fingerprint=judge.fingerprint,
-                long="" if judge.computed or job.long == "refuse" else job.long,
-                until=str(job.samples) if isinstance(job.samples, Until) and not judge.computed else "",
-            )
-        )
-        for judge in job.judges
-        for sheet in job.sheets
-        for rubric in sheet.rubrics
-    }
 
 
 class _Run:
