@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from jurybox.api import Run, aduel, aevaluate, duel, evaluate, export, plan, show
+    from jurybox.api import Run, aduel, aevaluate, agree, compare, duel, estimate, evaluate, export, plan, show
     from jurybox.errors import (
         DataError,
         JudgeFailure,
@@ -26,7 +26,19 @@ if TYPE_CHECKING:
     from jurybox.types import Estimate, Item, Judgment, Reply, Review, Rubric, Verdict
 
 _ROOMS = {
-    "jurybox.api": ("Run", "aduel", "aevaluate", "duel", "evaluate", "export", "plan", "show"),
+    "jurybox.api": (
+        "Run",
+        "aduel",
+        "aevaluate",
+        "agree",
+        "compare",
+        "duel",
+        "estimate",
+        "evaluate",
+        "export",
+        "plan",
+        "show",
+    ),
     "jurybox.errors": (
         "DataError",
         "JudgeFailure",
@@ -63,7 +75,10 @@ __all__ = [
     "__version__",
     "aduel",
     "aevaluate",
+    "agree",
+    "compare",
     "duel",
+    "estimate",
     "evaluate",
     "export",
     "plan",

@@ -5,7 +5,10 @@ Async once: `aevaluate` does the work, `evaluate` is its synchronous door.
 
 from __future__ import annotations
 
+from jurybox.api.agreeing import agree
+from jurybox.api.comparing import compare
 from jurybox.api.duels import aduel, duel, refuse_beside_duels, show_duels
+from jurybox.api.estimating import estimate
 from jurybox.api.jobs import DEFAULT_JUDGE, Data, find_rubrics, make_job
 from jurybox.api.judging import aevaluate, default_out, evaluate, plan
 from jurybox.api.looking import Run, export, show
@@ -16,8 +19,11 @@ __all__ = [
     "Run",
     "aduel",
     "aevaluate",
+    "agree",
+    "compare",
     "default_out",
     "duel",
+    "estimate",
     "evaluate",
     "export",
     "find_rubrics",

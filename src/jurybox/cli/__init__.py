@@ -10,7 +10,10 @@ import sys
 import click
 
 from jurybox import __version__
+from jurybox.cli.agree import agree
+from jurybox.cli.compare import compare
 from jurybox.cli.duel import duel
+from jurybox.cli.estimate import estimate
 from jurybox.cli.judging import INTERRUPTED, WRONG_USE, demo, plan, run
 from jurybox.cli.looking import export, plain, show
 from jurybox.cli.models import models
@@ -27,7 +30,7 @@ def cli() -> None:
     """
 
 
-for command in (demo, run, plan, show, export, duel, rubrics, models):
+for command in (demo, run, plan, show, agree, compare, estimate, export, duel, rubrics, models):
     cli.add_command(command)
 
 

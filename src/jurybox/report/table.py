@@ -25,7 +25,7 @@ def summary_text(summary: Summary, width: int = 80) -> str:
     parts = [] if summary.jury is None else _jury_text(summary.jury, width)
     baselines_last = sorted(summary.judges, key=lambda judge: judge.judge.startswith(BASELINE))
     parts += [_judge_text(judge, width) for judge in baselines_last]
-    if summary.spent.get("tokens_in") or summary.spent.get("cost") != 0:
+    if summary.spent.get("tokens_in") or summary.spent.get("cost", 0) != 0:
         parts.append(textwrap.fill(_spent(summary.spent), width))
     if summary.missing:
         told = (
@@ -40,9 +40,9 @@ def _judge_text(judge: JudgeSummary, width: int) -> str:
         return f"Judge {judge.judge}: no judgments yet"
     rubrics = list(judge.signatures)
     head = f"Judge {judge.judge}\nmean score 1-5 (5 is best), 95 % interval over items, n scored"
-    tables = _tables(rubrics, judge.systems, width)
+    grids = tables(rubrics, judge.systems, width)
     foot = "\n".join((_losses(judge, width), *_remarks(judge, width), _signatures(judge)))
-    return "\n\n".join((head, *tables, *_samples_text(judge, width), foot))
+    return "\n\n".join((head, *grids, *_samples_text(judge, width), foot))
 
 
 def _remarks(judge: JudgeSummary, width: int) -> list[str]:
@@ -71,7 +71,7 @@ def _samples_text(judge: JudgeSummary, width: int) -> list[str]:
         "items, n items with two or more",
         width,
     )
-    return [head, *_tables(list(drawn), columns, width)]
+    return [head, *tables(list(drawn), columns, width)]
 
 
 def _jury_text(jury: JurySummary, width: int) -> list[str]:
@@ -89,7 +89,7 @@ def _jury_text(jury: JurySummary, width: int) -> list[str]:
         for rubric, panel in jury.panels.items()
         if len(panel) < count
     ]
-    parts = [head, *_tables(list(jury.signatures), jury.systems, width)]
+    parts = [head, *tables(list(jury.signatures), jury.systems, width)]
     if absent:
         parts.append("Smaller panels (the rubric was not asked, or is unsupported):\n" + "\n".join(absent))
     parts.append(_signatures(jury))
@@ -103,7 +103,7 @@ def _agreement_text(jury: JurySummary, width: int) -> list[str]:
         level: {rubric: found[level] for rubric, found in jury.alpha.items()} for level in ("ordinal", "interval")
     }
     head = "Agreement between the judges: Krippendorff's alpha (1 is perfect, 0 is chance), 95 % interval over sources"
-    return [_filled(head, width), *_tables(list(jury.alpha), levels, width)]
+    return [_filled(head, width), *tables(list(jury.alpha), levels, width)]
 
 
 def _weights_text(jury: JurySummary, width: int) -> list[str]:
@@ -130,10 +130,10 @@ def _weights_text(jury: JurySummary, width: int) -> list[str]:
     )
     weights = "Weights learned from human ratings\n" + "\n".join(told)
     rubrics = list(jury.learned)
-    return [weights, head, *_tables(rubrics, rmse, width), *_tables(rubrics, pearson, width)]
+    return [weights, head, *tables(rubrics, rmse, width), *tables(rubrics, pearson, width)]
 
 
-def _tables(rubrics: Sequence[str], columns: Mapping[str, Mapping[str, Estimate]], width: int) -> list[str]:
+def tables(rubrics: Sequence[str], columns: Mapping[str, Mapping[str, Estimate]], width: int) -> list[str]:
     """Estimates in columns beside the rubrics' names, in as many tables as the width asks for."""
     label_width = max(len(name) for name in rubrics)
     lines = {name: _column(name, rubrics, estimates) for name, estimates in columns.items()}

@@ -55,7 +55,7 @@ def t_quantile(degrees: int, probability: float) -> float:
         return expansion
     quantile = expansion
     for _ in range(100):
-        step = (_t_cdf(quantile, degrees) - probability) / _t_density(quantile, degrees)
+        step = (t_cdf(quantile, degrees) - probability) / _t_density(quantile, degrees)
         # The density falls fast with few degrees: no step may more than halve or double the quantile.
         quantile = min(max(quantile - step, quantile / 2), quantile * 2)
         if abs(step) < 1e-12 * quantile:
@@ -73,7 +73,7 @@ def _expansion(z: float, v: int) -> float:
     )
 
 
-def _t_cdf(t: float, v: int) -> float:
+def t_cdf(t: float, v: int) -> float:
     theta = math.atan2(t, math.sqrt(v))
     sine, cosine = math.sin(theta), math.cos(theta)
     even = v % 2 == 0

@@ -1,0 +1,128 @@
+"""A statistic with its resamples, over sources, over systems and over both.
+
+A `Figure` keeps its resamples, so figures made with the same `Draws` can be averaged and subtracted, and their
+difference has an interval of its own. Drawing both is the default (Deutsch, Dror & Roth 2021, "A Statistical Analysis
+of Summarization Evaluation Metrics Using Resampling Methods"): an interval over sources alone holds for these very
+systems and is too sure of itself for others. With few systems only sources are drawn, and the method says so.
+Percentile intervals (Efron & Tibshirani 1993, chapter 13).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from jurybox.stats.means import CONFIDENCE
+from jurybox.types import Estimate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Over = Literal["sources", "systems", "both"]
+OVERS: tuple[Over, ...] = get_args(Over)
+SEED = 0
+RESAMPLES = 2000
+# Fewer systems than this are too few to draw from.
+LEAST_SYSTEMS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How often each source and each system is drawn: resamples x sources, resamples x systems."""
+
+    sources: Floats
+    systems: Floats
+    seed: int
+
+    @classmethod
+    def of(cls, sources: int, systems: int, resamples: int = RESAMPLES, seed: int = SEED) -> Draws:
+        import numpy as np
+
+        rng = np.random.default_rng(seed)
+        drawn = [rng.multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64) for n in (sources, systems)]
+        return cls(drawn[0], drawn[1], seed)
+
+    @property
+    def over(self) -> Over:
+        """What is drawn unless something else is asked for."""
+        return "both" if self.systems.shape[1] >= LEAST_SYSTEMS else "sources"
+
+    def words(self, over: Over) -> str:
+        counts = {"sources": f"{self.sources.shape[1]} sources", "systems": f"{self.systems.shape[1]} systems"}
+        return counts.get(over) or f"{counts['sources']} and {counts['systems']}"
+
+    def fewest(self, over: Over) -> int:
+        sources, systems = int(self.sources.shape[1]), int(self.systems.shape[1])
+        return {"sources": sources, "systems": systems, "both": min(sources, systems)}[over]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A statistic, nan where it is undefined, with its resamples. `what` begins the method, `why` tells why it is."""
+
+    value: float
+    resampled: Mapping[Over, Floats]
+    n: int
+    n_unscored: int
+    what: str
+    draws: Draws
+    why: str = "there is nothing to compare"
+
+    def estimate(self, over: Over | None = None) -> Estimate:
+        import numpy as np
+
+        if math.isnan(self.value):
+            return Estimate(None, None, None, self.n, self.n_unscored, f"undefined: {self.why}")
+        drawn = over or self.over
+        resamples, value, seed = self.resampled[drawn], float(self.value), self.draws.seed
+        found = resamples[~np.isnan(resamples)]
+        lost = len(resamples) - len(found)
+        if why := self._no_interval(drawn, lost):
+            return Estimate(value, None, None, self.n, self.n_unscored, f"{self.what}; no interval: {why}", seed)
+        low, high = np.quantile(found, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        method = f"{self.what}; 95 % percentile bootstrap over {self.draws.words(drawn)}"
+        method += f", {len(resamples)} resamples" + (f" ({lost} without variation left out)" if lost else "")
+        return Estimate(value, float(low), float(high), self.n, self.n_unscored, method, seed)
+
+    @property
+    def over(self) -> Over:
+        return self.draws.over if self.draws.over in self.resampled else next(iter(self.resampled))
+
+    def _no_interval(self, over: Over, lost: int) -> str:
+        fewest = self.draws.fewest(over)
+        if fewest < 2:
+            return f"nothing to draw from ({self.draws.words(over)})"
+        return "most resamples have no variation" if lost * 2 >= len(self.resampled[over]) else ""
+
+    def minus(self, other: Figure, what: str) -> Figure:
+        """The difference of two figures over the same draws."""
+        return combined([self, other], lambda parts: parts[0] - parts[1], what)
+
+
+def combined(figures: Sequence[Figure], join: Callable[[Sequence[Floats]], Floats], what: str) -> Figure:
+    """A figure made of others over the same draws."""
+    import numpy as np
+
+    overs = [over for over in OVERS if all(over in figure.resampled for figure in figures)]
+    value = float(join([np.asarray(figure.value) for figure in figures]))
+    undefined = next((figure.why for figure in figures if math.isnan(figure.value)), figures[0].why)
+    return Figure(
+        value,
+        {over: join([figure.resampled[over] for figure in figures]) for over in overs},
+        min(figure.n for figure in figures),
+        max(figure.n_unscored for figure in figures),
+        what,
+        figures[0].draws,
+        undefined,
+    )
+
+
+def mean_figure(figures: Sequence[Figure], what: str) -> Figure:
+    """The mean of those figures that are defined; a resample in which one of them is not has none."""
+    known = [figure for figure in figures if not math.isnan(figure.value)] or list(figures)
+    return combined(known, lambda parts: sum(parts[1:], parts[0]) / len(parts), what)

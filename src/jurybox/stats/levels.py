@@ -1,0 +1,190 @@
+"""Scores against people at three levels.
+
+`summary_level`: a coefficient within each source, averaged over sources. `system_level`: one coefficient of the
+systems' means. `pooled`: one of all items, whatever their source. All take scores[source, system], nan where missing,
+and give a `Figure` with its resamples.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jurybox.stats.correlation import NAMES, Coefficient, correlate_rows, midranks, paired, ratio, redrawn, spread
+from jurybox.stats.figures import Draws, Figure, Over
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+# Pooled tau compares every item with every other: 400 million pairs are some ten seconds.
+MOST_POOLED = 20_000
+
+
+def summary_level(
+    scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, draws: Draws, *, constant_as_zero: bool = False
+) -> Figure:
+    """The coefficient within each source, averaged. A source where either side is constant is left out (and counted),
+    or counted as 0. n counts sources."""
+    import numpy as np
+
+    rows = correlate_rows(scores, human, coefficient)
+    few = np.isnan(correlate_rows(*_ramps(scores, human)))
+    drawn = None if coefficient == "kendall_c" else redrawn(scores, human, draws.systems, coefficient)
+    if constant_as_zero:
+        rows = np.where(np.isnan(rows) & ~few, 0.0, rows)
+        drawn = None if drawn is None else np.where(np.isnan(drawn) & ~few, 0.0, drawn)
+    what = f"mean over sources of {NAMES[coefficient]}" + (", constant sources as 0" if constant_as_zero else "")
+    return replace(averaged(rows, drawn, draws, what), why=_why_none(scores, human, bool(few.all())))
+
+
+def _why_none(scores: ArrayLike, human: ArrayLike, few: bool) -> str:
+    """Why no source has a coefficient, told once for all of them."""
+    import numpy as np
+
+    if few:
+        return "no source has two summaries to compare"
+    one, other = (np.diff(np.sort(side, axis=1), axis=1) for side in paired(scores, human))
+    if not (np.nan_to_num(other) > 0).any():
+        return "people gave all summaries of a source the same, in every source"
+    if not (np.nan_to_num(one) > 0).any():
+        return "the judge gave all summaries of a source the same, in every source"
+    return "in every source, the judge or people gave all summaries the same"
+
+
+def averaged(rows: Floats, drawn: Floats | None, draws: Draws, what: str) -> Figure:
+    """The mean over sources of one value a source; `drawn` has them again for every draw of systems."""
+    import numpy as np
+
+    n = int((~np.isnan(rows)).sum())
+    every = np.ones((1, len(rows)))
+    resampled: dict[Over, Floats] = {"sources": _mean_known(rows[None, :], draws.sources)}
+    if drawn is not None:
+        resampled["systems"], resampled["both"] = _mean_known(drawn, every), _mean_known(drawn, draws.sources)
+    return Figure(float(_mean_known(rows[None, :], every)[0]), resampled, n, len(rows) - n, what, draws)
+
+
+def _mean_known(rows: Floats, weights: Floats) -> Floats:
+    """Weighted mean of each row's numbers; nan where it has none."""
+    import numpy as np
+
+    known = ~np.isnan(rows)
+    total, count = (weights * np.nan_to_num(rows)).sum(axis=1), (weights * known).sum(axis=1)
+    return np.asarray(np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0))
+
+
+def _ramps(scores: ArrayLike, human: ArrayLike) -> tuple[Floats, Floats]:
+    """Rising numbers where both sides have a score: their correlation exists wherever there are two to compare."""
+    import numpy as np
+
+    one, _ = paired(scores, human)
+    ramp = np.where(np.isnan(one), np.nan, np.arange(one.shape[1], dtype=np.float64))
+    return ramp, ramp
+
+
+def system_level(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, draws: Draws) -> Figure:
+    """One coefficient of the systems' means, each over the sources where both sides have a score. n counts systems."""
+    import numpy as np
+
+    one, other = paired(scores, human)
+    every = np.ones((1, len(one)))
+    value = correlate_rows(_means(one, every), _means(other, every), coefficient)[0]
+    drawn = _means(one, draws.sources), _means(other, draws.sources)
+    still = [np.broadcast_to(_means(side, every), draws.systems.shape) for side in (one, other)]
+    resampled: dict[Over, Floats] = {
+        "sources": correlate_rows(*drawn, coefficient),
+        "systems": correlate_rows(still[0], still[1], coefficient, draws.systems),
+        "both": correlate_rows(*drawn, coefficient, draws.systems),
+    }
+    n = int((~np.isnan(one)).any(axis=0).sum())
+    why = "a correlation needs two systems" if n < 2 else "all systems have the same mean"
+    return Figure(float(value), resampled, n, one.shape[1] - n, f"{NAMES[coefficient]} of systems' means", draws, why)
+
+
+def _means(side: Floats, weights: Floats) -> Floats:
+    """Draws x systems: each system's mean over the sources drawn; nan where it has none of them."""
+    import numpy as np
+
+    total, count = weights @ np.nan_to_num(side), weights @ (~np.isnan(side)).astype(np.float64)
+    return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
+
+
+def pooled(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, draws: Draws) -> Figure:
+    """One coefficient of all items. n counts items.
+
+    Resamples of Spearman's keep the ranks of the whole. Kendall's are drawn over sources alone: pairs of items by pairs
+    of sources are summed once, and drawing both would need every pair of items again for each resample.
+    """
+    import numpy as np
+
+    one, other = paired(scores, human)
+    there = ~np.isnan(one)
+    n = int(there.sum())
+    what = f"{NAMES[coefficient]} of all items"
+    if coefficient.startswith("kendall") and n > MOST_POOLED:
+        nothing: dict[Over, Floats] = {"sources": np.full(len(draws.sources), np.nan)}
+        return Figure(
+            math.nan, nothing, n, one.size - n, what, draws, f"not computed for more than {MOST_POOLED} items"
+        )
+    if coefficient == "spearman" and n:
+        for side in (one, other):
+            side[there] = midranks(side[there])
+    kernel = _pooled_moments if coefficient in ("spearman", "pearson") else _pooled_pairs
+    value, resampled = kernel(one, other, coefficient, draws)
+    if coefficient == "kendall_c" and n:
+        classes = min(len(np.unique(side[there])) for side in (one, other))
+        value, resampled = (
+            (value * classes / (classes - 1) if classes > 1 else math.nan),
+            {over: found * classes / max(classes - 1, 1) for over, found in resampled.items()},
+        )
+    why = "a correlation needs two items" if n < 2 else "one side has the same score for every item"
+    return Figure(value, resampled, n, one.size - n, what, draws, why)
+
+
+def _pooled_moments(x: Floats, y: Floats, _: Coefficient, draws: Draws) -> tuple[float, dict[Over, Floats]]:
+    import numpy as np
+
+    there = (~np.isnan(x)).astype(np.float64)
+    n = max(there.sum(), 1)
+    one, other = (np.nan_to_num(side - np.nansum(side) / n) for side in (x, y))
+    tables = (there, one, other, one * one, other * other, one * other)
+    every = [np.ones((1, size)) for size in x.shape]
+
+    def pearson(sources: Floats, systems: Floats) -> Floats:
+        count, sum_x, sum_y, xx, yy, xy = (((sources @ table) * systems).sum(axis=1) for table in tables)
+        count = np.maximum(count, 1)
+        return ratio(xy - sum_x * sum_y / count, spread(xx, sum_x, count), spread(yy, sum_y, count))
+
+    return float(pearson(*every)[0]), {
+        "sources": pearson(draws.sources, every[1]),
+        "systems": pearson(every[0], draws.systems),
+        "both": pearson(draws.sources, draws.systems),
+    }
+
+
+def _pooled_pairs(x: Floats, y: Floats, coefficient: Coefficient, draws: Draws) -> tuple[float, dict[Over, Floats]]:
+    """Kendall's balance of pairs, summed by pairs of sources: concordant less discordant, and untied on either side."""
+    import numpy as np
+
+    size = len(x)
+    balance, untied, untied_other = (np.zeros((size, size)) for _ in range(3))
+    for row in range(size):
+        one, other = (
+            np.nan_to_num(np.sign(side[row][:, None] - side.reshape(1, -1))).reshape(x.shape[1], *x.shape)
+            for side in (x, y)
+        )
+        for table, part in ((balance, one * other), (untied, abs(one)), (untied_other, abs(other))):
+            table[row] = part.sum(axis=(0, 2))
+    items = (~np.isnan(x)).sum(axis=1).astype(np.float64)
+
+    def tau(weights: Floats) -> Floats:
+        above, one, other = (((weights @ table) * weights).sum(axis=1) for table in (balance, untied, untied_other))
+        if coefficient == "kendall_b":
+            return ratio(above, one, other)
+        count = np.maximum(weights @ items, 1)
+        return np.where((one > 0) & (other > 0), above / count**2, np.nan)
+
+    return float(tau(np.ones((1, size)))[0]), {"sources": tau(draws.sources)}

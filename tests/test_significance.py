@@ -1,0 +1,81 @@
+"""Two judges against the same people: Williams' test as published, PERM-BOTH as it should behave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jurybox.stats import perm_both, williams
+
+
+def test_williams_as_published() -> None:
+    """Steiger 1980, case A (n = 103, r .40 and .50, between them .10): t = -0.89, p = .37 on two sides, as in the
+    manual of R's psych::r.test, whose other example (n = 5105) prints p = 0.1000759."""
+    found = williams(0.4, 0.5, 0.1, 103)
+    assert found.statistic == pytest.approx(-0.89, abs=0.005)
+    assert found.p is not None
+    assert 2 * (1 - found.p) == pytest.approx(0.37, abs=0.005)
+    close = williams(0.693458895410494, 0.695966022434845, 0.988475791500198, 5105)
+    assert close.p is not None
+    assert 2 * (1 - close.p) == pytest.approx(0.1000759, abs=5e-8)
+
+
+def test_williams_is_one_sided() -> None:
+    ahead, behind = williams(0.9, 0.5, 0.4, 20), williams(0.5, 0.9, 0.4, 20)
+    assert ahead.p is not None
+    assert behind.p == pytest.approx(1 - ahead.p)
+    assert ahead.ahead
+    assert not behind.ahead
+
+
+@pytest.mark.parametrize(
+    ("correlations", "n", "why"),
+    [
+        ((0.5, 0.4, 0.1), 3, "needs 4 systems"),
+        ((0.5, 0.5, 1.0), 20, "order the systems alike"),
+        ((float("nan"), 0.5, 0.1), 20, "does not exist"),
+    ],
+)
+def test_williams_says_when_it_cannot_be_made(correlations: tuple[float, float, float], n: int, why: str) -> None:
+    found = williams(*correlations, n)
+    assert found.p is None
+    assert not found.ahead
+    assert why in found.method
+
+
+def judges(good: float, bad: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    human = rng.normal(size=(15, 8))
+    return human + rng.normal(0, good, human.shape), human + rng.normal(0, bad, human.shape), human
+
+
+def test_perm_both_finds_the_better_judge() -> None:
+    good, bad, human = judges(0.2, 2.0)
+    found = perm_both(good, bad, human, permutations=200)
+    assert found.p == pytest.approx(1 / 201), "as large a lead in no permutation but the data themselves"
+    assert found.ahead
+    assert not perm_both(bad, good, human, permutations=200).ahead
+
+
+def test_perm_both_gives_nobody_a_lead_over_itself() -> None:
+    good, _, human = judges(0.5, 0.5)
+    found = perm_both(good, 10 * good + 3, human, permutations=100)
+    assert found.difference == pytest.approx(0)
+    assert found.p == 1.0
+
+
+def test_perm_both_repeats_itself_with_its_seed_and_leaves_missing_cells_out() -> None:
+    good, bad, human = judges(0.8, 1.0)
+    good[0, :3] = np.nan
+    human[1, 2] = np.nan
+    first, again = (perm_both(good, bad, human, permutations=100, seed=5) for _ in range(2))
+    assert first == again
+    assert first.seed == 5
+    assert first.p is not None
+
+
+def test_perm_both_with_a_constant_says_so() -> None:
+    good, _, human = judges(0.5, 0.5)
+    found = perm_both(good, np.ones_like(good), human, permutations=10)
+    assert (found.difference, found.p) == (None, None)
+    assert found.method.startswith("undefined")
