@@ -17,7 +17,7 @@ from jurybox.material import (
     extract,
     need_of,
 )
-from jurybox.material.language import sentences
+from jurybox.language import sentences
 from jurybox.prompts import render, sheets
 from jurybox.rubrics import builtin, load
 from jurybox.types import Item, Review, Rubric

@@ -13,7 +13,7 @@ import jurybox
 ROOT = Path(jurybox.__file__).parent
 # Left to right; rooms between the same bars are siblings and do not know each other.
 TIERS = (
-    "errors places templates | types | fields weights | rubrics prompts material parsing evidence judges data "
+    "errors places templates | types | fields language weights | rubrics prompts material parsing evidence judges data "
     "stats perturb "
     "| store | runner | report | api | web cli"
 )

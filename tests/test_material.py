@@ -21,7 +21,7 @@ from jurybox.material import (
     sample,
     sampling_error,
 )
-from jurybox.material.language import sentences, stem, tone, word_list, words
+from jurybox.language import sentences, stem, tone, word_list, words
 from jurybox.types import Item, Review
 from long_items import FIELDS, many, reviews_of, rubric, tokens
 

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from jurybox.material.language import no_aspects, sentences, stem, tone, words
+from jurybox.language import no_aspects, sentences, stem, tone, words
 from jurybox.material.room import Count, DoesNotFit, as_shown
 from jurybox.types import Review
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jurybox.material.language import sentences, stem, word_list, words
+from jurybox.language import sentences, stem, word_list, words
 from jurybox.material.room import Count, DoesNotFit, as_shown
 
 K1, B = 1.2, 0.75

@@ -76,7 +76,7 @@ def word_list(name: str) -> frozenset[str]:
     """One of the lists in `words.toml`: stop, positive, negative, negations."""
     import tomllib
 
-    return frozenset(tomllib.loads(files("jurybox.material").joinpath("words.toml").read_text("utf-8"))[name].split())
+    return frozenset(tomllib.loads(files("jurybox.language").joinpath("words.toml").read_text("utf-8"))[name].split())
 
 
 @cache
