@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jurybox.language import sentences
 from jurybox.material import (
     DoesNotFit,
     Part,
     extract,
     need_of,
 )
-from jurybox.language import sentences
 from jurybox.prompts import render, sheets
 from jurybox.rubrics import builtin, load
 from jurybox.types import Item, Review, Rubric

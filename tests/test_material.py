@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
+from jurybox.language import sentences, stem, tone, word_list, words
 from jurybox.material import (
     DoesNotFit,
     Shown,
@@ -21,7 +22,6 @@ from jurybox.material import (
     sample,
     sampling_error,
 )
-from jurybox.language import sentences, stem, tone, word_list, words
 from jurybox.types import Item, Review
 from long_items import FIELDS, many, reviews_of, rubric, tokens
 

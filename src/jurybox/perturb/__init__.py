@@ -1,4 +1,4 @@
-"""Changing an item on purpose: damage that a judge must notice, edits that it must not, attacks that it must survive."""
+"""Changes made to an item on purpose: damage that a judge must notice, edits and attacks that must not move it."""
 
 from __future__ import annotations
 
