@@ -51,7 +51,7 @@ def items() -> Iterator[tuple[str, Item]]:
         yield f"SummEval-OP, {len(first.source['reviews'])} reviews", first
     yield f"bundled example, {len(bundled[0].source['reviews'])} reviews", bundled[0]
     pool = list(dict.fromkeys(review.text for item in bundled for review in item.source["reviews"]))
-    for count in (40, 100, 150):
+    for count in (40, 100, 160):
         yield f"{count} reviews", Item("many", "s", bundled[0].summary, {"reviews": _reviews(pool, count)})
 
 
@@ -86,11 +86,15 @@ def measure(item: Item, layout: Layout, judge: str, context: int, tokens: Count)
 
 
 def rubric_parts(item: Item, layout: Layout) -> Iterator[str]:
-    """Of every prompt, what is not the system message and not the material: the words around the fences."""
+    """Of every prompt, what must be read for this rubric even when the material is known: in `shared` what follows it,
+    in `classic` the words on both sides."""
     for sheet in sheets(load([PACK]), layout, "digit"):
-        user = render(sheet, item).user
-        begin = user.index("The text to be judged stands between marker lines")
-        yield user[:begin] + user[user.rindex("</summary-") :].partition("\n")[2]
+        prompt = render(sheet, item)
+        if prompt.shared:
+            yield prompt.user[prompt.shared :]
+            continue
+        begin = prompt.user.index("The text to be judged stands between marker lines")
+        yield prompt.user[:begin] + prompt.user[prompt.user.rindex("</summary-") :].partition("\n")[2]
 
 
 def compare(name: str, item: Item, judge: str, context: int, tokens: Count) -> Mapping[str, Any]:

@@ -75,8 +75,9 @@ def test_shared_has_the_material_before_the_rubric() -> None:
     prompt = render(one("faithfulness", "shared"), ITEM)
     assert headings(prompt.user) == [
         "Task",
-        "Material",
         "Criteria",
+        "Answer",
+        "Material",
         "Scale of Faithfulness (5 is best)",
         "Metric",
         "Steps",

@@ -425,7 +425,8 @@ def test_digit_does_not_fit_a_form_and_asks_for_a_number_alone() -> None:
         sheets((FLUENCY, FAITHFULNESS), "form", "digit")
     (sheet,) = sheets((FLUENCY,), "shared", "digit")
     prompt = render(sheet, ITEM)
-    assert prompt.user.rstrip().endswith("Write no reasoning and nothing else.")
+    assert "Write no reasoning and nothing else." in prompt.user[: prompt.shared]
+    assert prompt.user.endswith("One digit and nothing else.")
     assert sheet.label == "shared/digit"
     assert prompt.schema is None
 

@@ -1,6 +1,7 @@
 """The head of a GGUF file: whether it is one, and what the local judge must know before it is loaded.
 
-Reads the metadata alone (ggml's docs/gguf.md, versions 2 and 3, little-endian); the tensors are llama.cpp's.
+Reads the metadata alone (ggml's docs/gguf.md, versions 2 and 3, little-endian). Tensors are llama.cpp's, or the
+embedded judge's (`embedded/gguf.py`), which walks on from here.
 """
 
 from __future__ import annotations
@@ -36,14 +37,10 @@ class Head:
 
 
 def read_head(path: Path) -> Head:
-    with path.open("rb") as file:
-        if file.read(4) != MAGIC:
-            raise NotGGUF("it does not begin as one does")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            try:
-                values = _Reader(data).metadata()
-            except (struct.error, IndexError, UnicodeDecodeError, OverflowError) as exc:
-                raise NotGGUF("it breaks off within its head") from exc
+    if path.stat().st_size == 0:
+        raise NotGGUF("it is empty")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        values = Walk(data).metadata()
     architecture = str(values.get("general.architecture", ""))
     context = values.get(f"{architecture}.context_length")
     return Head(
@@ -59,49 +56,60 @@ def _special(tokens: Sequence[bytes], types: Sequence[int]) -> tuple[str, ...]:
     return tuple(text for text in texts if len(text) > 1)
 
 
-class _Reader:
-    """Walks the metadata; strings inside arrays stay bytes, for most of them are never looked at."""
+class Walk:
+    """A walk through a file's head, value by value; strings inside arrays stay bytes, for most are never looked at."""
 
     def __init__(self, data: mmap.mmap) -> None:
-        self._data, self._at = data, len(MAGIC)
+        self._data = data
+        self.at = 0
+        self.tensors = 0
 
     def metadata(self) -> dict[str, Any]:
-        version = self._scalar("<I")
+        """All keys with their values; after it the walk stands at the first of `tensors` descriptions."""
+        if self._data[: len(MAGIC)] != MAGIC:
+            raise NotGGUF("it does not begin as one does")
+        self.at = len(MAGIC)
+        try:
+            return self._metadata()
+        except (struct.error, IndexError, UnicodeDecodeError, OverflowError) as exc:
+            raise NotGGUF("it breaks off within its head") from exc
+
+    def _metadata(self) -> dict[str, Any]:
+        version = self.scalar("<I")
         if version not in VERSIONS:
             raise NotGGUF(f"its version is {version}, not 2 or 3")
-        self._at += 8  # how many tensors
-        count = self._scalar("<Q")
+        self.tensors, count = self.scalar("<Q"), self.scalar("<Q")
         values: dict[str, Any] = {}
         for _ in range(count):
-            key = self._bytes().decode()
-            values[key] = self._value(self._scalar("<I"))
+            key = self.bytes().decode()
+            values[key] = self._value(self.scalar("<I"))
         return values
 
     def _value(self, kind: int) -> Any:
         if kind == _STRING:
-            return self._bytes().decode("utf-8", "replace")
-        return self._array() if kind == _ARRAY else self._scalar(_format(kind))
+            return self.bytes().decode("utf-8", "replace")
+        return self._array() if kind == _ARRAY else self.scalar(_format(kind))
 
     def _array(self) -> Any:
-        kind, length = self._scalar("<I"), self._scalar("<Q")
+        kind, length = self.scalar("<I"), self.scalar("<Q")
         if kind == _STRING:
-            return [self._bytes() for _ in range(length)]
+            return [self.bytes() for _ in range(length)]
         if kind == _ARRAY:
             return [self._array() for _ in range(length)]
         layout = f"<{length}{_format(kind)[1]}"
-        start, self._at = self._at, self._at + struct.calcsize(layout)
+        start, self.at = self.at, self.at + struct.calcsize(layout)
         return struct.unpack_from(layout, self._data, start)
 
-    def _bytes(self) -> bytes:
-        length = self._scalar("<Q")
-        start, self._at = self._at, self._at + length
-        if self._at > len(self._data):
+    def bytes(self) -> bytes:
+        length = self.scalar("<Q")
+        start, self.at = self.at, self.at + length
+        if self.at > len(self._data):
             raise IndexError
-        return self._data[start : self._at]
+        return self._data[start : self.at]
 
-    def _scalar(self, layout: str) -> Any:
-        (value,) = struct.unpack_from(layout, self._data, self._at)
-        self._at += struct.calcsize(layout)
+    def scalar(self, layout: str) -> Any:
+        (value,) = struct.unpack_from(layout, self._data, self.at)
+        self.at += struct.calcsize(layout)
         return value
 
 

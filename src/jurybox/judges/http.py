@@ -252,7 +252,8 @@ def _what_broke(exc: BaseException) -> str:
         return f"no connection ({os.strerror(number) if number and number > 0 else exc.os_error.strerror or exc})"
     if isinstance(exc, aiohttp.ServerDisconnectedError | ConnectionResetError):
         return "the connection was closed before an answer came"
-    return f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
+    first_line = str(exc).partition("\n")[0]  # aiohttp quotes the bytes it could not read below it
+    return f"{type(exc).__name__}: {first_line}" if first_line else type(exc).__name__
 
 
 def _has_proxy() -> bool:

@@ -1,7 +1,8 @@
 """The order of things in a prompt.
 
 `classic` and `form`: task, criteria, scale, metric, material, steps, answer format.
-`shared`: what all calls about an item have in common first and byte-identical, the rubric last.
+`shared`: what all calls about an item have in common first and byte-identical, then the rubric, and the answer format
+once more in a few words.
 `verbatim`: a prompt file's own text with its placeholders filled, and not a byte of ours.
 """
 
@@ -43,17 +44,23 @@ def _around(sheet: Sheet) -> tuple[str, str]:
     """What stands before and after the material; the same for every item."""
     rubrics = sheet.rubrics
     task, title = (wording.TASK_WITH_MATERIAL, "Material") if sheet.fields else (wording.TASK_SUMMARY_ALONE, "Summary")
-    answer = _section("Answer", wording.answer_format(rubrics, "tag" if sheet.reasoned else sheet.answer))
+    way = "tag" if sheet.reasoned else sheet.answer
+    answer = _section("Answer", wording.answer_format(rubrics, way))
     # Steps are for working through in writing; a digit alone leaves no room for them.
     steps = () if _is_alone(sheet) else tuple(_steps(rubrics))
     if sheet.layout == "shared":
-        head = f"{task.format(what=wording.METRIC_TO_COME)} {wording.CHOICE}"
-        return (
-            _section("Task", head) + f"\n\n{title}\n\n",
-            "\n\n" + "\n\n".join((*_criteria(sheet), *steps, answer)),
-        )
-    before = (_section("Task", task.format(what=wording.what(rubrics))), *_criteria(sheet))
-    return "\n\n".join(before) + f"\n\n{title}\n\n", "\n\n" + "\n\n".join((*steps, answer))
+        reminder = wording.reminder(way)
+        before = [
+            _section("Task", task.format(what=wording.METRIC_TO_COME)),
+            _section("Criteria", wording.criteria(())),
+        ]
+        before += [answer] if reminder else []
+        after = [*_measures(sheet), *steps, _section("Answer", reminder) if reminder else answer]
+    else:
+        task = task.format(what=wording.what(rubrics))
+        before = [_section("Task", task), _section("Criteria", wording.criteria(rubrics)), *_measures(sheet)]
+        after = [*steps, answer]
+    return "\n\n".join((*before, title, "")), "\n\n".join(("", *after))
 
 
 def _is_alone(sheet: Sheet) -> bool:
@@ -61,8 +68,7 @@ def _is_alone(sheet: Sheet) -> bool:
     return sheet.answer == "digit" and not sheet.reasoned
 
 
-def _criteria(sheet: Sheet) -> Iterable[str]:
-    yield _section("Criteria", wording.criteria(sheet.rubrics, with_choice=sheet.layout != "shared"))
+def _measures(sheet: Sheet) -> Iterable[str]:
     for rubric in sheet.rubrics:
         yield _section(f"Scale of {rubric.title} ({rubric.target} is best)", wording.scale(rubric))
         yield _section("Metric", wording.metric(rubric, beside_material=bool(sheet.fields)))

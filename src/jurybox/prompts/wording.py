@@ -27,6 +27,7 @@ METRIC_TO_COME = "the metric described after it"
 CRITERIA_OF_ONE = (
     "Judge the summary on {what} alone: it can be excellent here and poor elsewhere, or the other way round. "
 )
+THAT_METRIC = "that metric"
 CRITERIA_OF_SEVERAL = (
     "Judge each metric by itself and on its own scale: a summary can be excellent on one and poor on another. "
 )
@@ -51,13 +52,19 @@ _FORM = (
     f"your score, {_SCORES}."
 )
 _DIGIT = f"Answer with the number alone: your score, {_SCORES}, as one digit. Write no reasoning and nothing else."
+_REMINDERS: Mapping[Answer, str] = {
+    "tag": "Reasoning first, then the last line: Score- <score>N</score>",
+    "digit": "One digit and nothing else.",
+    "json": "The JSON object and nothing else.",
+}
 _JSON = "Answer with one JSON object of this form and nothing else, where N is your score, " + f"{_SCORES}:\n"
 
 
-def criteria(rubrics: Sequence[Rubric], *, with_choice: bool = True) -> str:
-    """How to judge; how to choose a step is the same for every rubric, and may have been said before."""
-    of_how_many = CRITERIA_OF_ONE.format(what=what(rubrics)) if len(rubrics) == 1 else CRITERIA_OF_SEVERAL
-    return of_how_many + CHOICE if with_choice else of_how_many.rstrip()
+def criteria(rubrics: Sequence[Rubric]) -> str:
+    """How to judge, and how to choose a step of the scale. No rubrics: one that is named later."""
+    if len(rubrics) > 1:
+        return CRITERIA_OF_SEVERAL + CHOICE
+    return CRITERIA_OF_ONE.format(what=what(rubrics) if rubrics else THAT_METRIC) + CHOICE
 
 
 def metric(rubric: Rubric, *, beside_material: bool) -> str:
@@ -94,6 +101,12 @@ def answer_format(rubrics: Sequence[Rubric], answer: Answer) -> str:
     if len(rubrics) == 1:
         return _JSON + one
     return _JSON + "{" + ", ".join(f'"{rubric.name}": {one}' for rubric in rubrics) + "}"
+
+
+def reminder(answer: Answer) -> str:
+    """The answer format in a few words, for where it has been said before; empty for a form, which names its metrics
+    and so cannot be said before they are known."""
+    return _REMINDERS.get(answer, "")
 
 
 def schema(rubrics: Sequence[Rubric]) -> Mapping[str, Any]:

@@ -1,15 +1,12 @@
-"""Reads GGUF files: the key-value header, and tensors as numpy arrays.
+"""Tensors of a GGUF file as numpy arrays.
 
-Owns the container format (version 2 and 3, little endian) and the tensor
-types that small Llama models ship in: F32, F16, Q8_0, Q4_0, Q4_1.
-Refuses every other type by name instead of guessing. Knows nothing of models.
-Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+Owns the tensor types that small Llama models ship in: F32, F16, Q8_0, Q4_0, Q4_1. Refuses every other type by name
+instead of guessing. Knows nothing of models; the file's head is read by `judges/gguf.py`.
 """
 
 from __future__ import annotations
 
 import mmap
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jurybox.judges.gguf import NotGGUF, Walk
+
 Floats = NDArray[np.float32]
 
-_SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
-_STRING, _ARRAY = 8, 9
 # ggml type -> (name, elements a block, bytes a block)
 _TYPES = {0: ("F32", 1, 4), 1: ("F16", 1, 2), 2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20), 8: ("Q8_0", 32, 34)}
 
@@ -46,7 +43,6 @@ class GGUFFile:
         self.path = path
         with path.open("rb") as handle:
             self._map = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
-        self._at = 0
         self.fields: dict[str, Any] = {}
         self._tensors: dict[str, TensorInfo] = {}
         self._read_header()
@@ -76,47 +72,31 @@ class GGUFFile:
         self._map.close()
 
     def _read_header(self) -> None:
-        magic, version = self._map[:4], struct.unpack_from("<I", self._map, 4)[0]
-        if magic != b"GGUF" or version not in (2, 3):
-            raise GGUFError(f"{self.path}: not a GGUF file of version 2 or 3")
-        self._at = 8
-        n_tensors, n_fields = self._scalar("<Q"), self._scalar("<Q")
-        for _ in range(n_fields):
-            key = self._string()
-            self.fields[key] = self._value(self._scalar("<I"))
-        entries = [self._tensor_entry() for _ in range(n_tensors)]
+        walk = Walk(self._map)
+        try:
+            self.fields = {key: _decoded(value) for key, value in walk.metadata().items()}
+        except NotGGUF as exc:
+            raise GGUFError(f"{self.path}: not a GGUF file: {exc}") from exc
+        entries = [self._tensor_entry(walk) for _ in range(walk.tensors)]
         align = int(self.fields.get("general.alignment", 32))
-        base = -(-self._at // align) * align
+        base = -(-walk.at // align) * align
         for name, kind, shape, offset in entries:
             self._tensors[name] = TensorInfo(kind, shape, base + offset)
 
-    def _tensor_entry(self) -> tuple[str, int, tuple[int, ...], int]:
-        name = self._string()
-        shape = tuple(self._scalar("<Q") for _ in range(self._scalar("<I")))[::-1]
-        kind, offset = self._scalar("<I"), self._scalar("<Q")
+    def _tensor_entry(self, walk: Walk) -> tuple[str, int, tuple[int, ...], int]:
+        name = walk.bytes().decode("utf-8", "replace")
+        shape = tuple(walk.scalar("<Q") for _ in range(walk.scalar("<I")))[::-1]
+        kind, offset = walk.scalar("<I"), walk.scalar("<Q")
         if kind not in _TYPES:
             read = ", ".join(entry[0] for entry in _TYPES.values())
             raise GGUFError(f"{self.path}: tensor {name!r} has ggml type {kind}; read here: {read}")
         return name, kind, shape, offset
 
-    def _scalar(self, form: str) -> Any:
-        (value,) = struct.unpack_from(form, self._map, self._at)
-        self._at += struct.calcsize(form)
-        return value
 
-    def _string(self) -> str:
-        size = self._scalar("<Q")
-        text = self._map[self._at : self._at + size].decode("utf-8", "replace")
-        self._at += size
-        return text
-
-    def _value(self, kind: int) -> Any:
-        if kind == _STRING:
-            return self._string()
-        if kind == _ARRAY:
-            inner, size = self._scalar("<I"), self._scalar("<Q")
-            return [self._value(inner) for _ in range(size)]
-        return self._scalar(_SCALARS[kind])
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [part.decode("utf-8", "replace") if isinstance(part, bytes) else part for part in value]
+    return value
 
 
 def _unpack(kind: str, raw: NDArray[np.uint8]) -> Floats:
