@@ -11,11 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jurybox.parsing.quoting import Quotes
-from jurybox.parsing.reasons import tidy
+from jurybox.parsing.surroundings import EDGES, NEAR, in_one_statement, line_before, reason_around, stands_alone
 from jurybox.types import FIRST, NEITHER, SECOND, Rubric, Verdict
-
-# How far around a tag its line is looked at. A bound keeps a one-line megabyte of tags linear.
-NEAR = 100
 
 TAG = re.compile(r"<\s{0,9}choice\s{0,9}>([^<]{0,80})<\s{0,9}/\s{0,9}choice\s{0,9}>", re.IGNORECASE)
 # Tags of the format, not of an answer: `<choice></choice>`, `<choice>N</choice>`, `<choice>1, 2 or 0</choice>`.
@@ -67,17 +64,14 @@ NOT_GIVEN = re.compile(
 # `<choice>1</choice> if the first is better`, `<choice>1</choice> - the first …`: what a choice stands for.
 DESCRIPTION = re.compile(r"[ \t*_]{0,4}(?:[-–—:：=]|means\b|if\b|when\b|for\b)[ \t*_]{0,4}\w", re.IGNORECASE)
 CONDITION = re.compile(r"[ \t*_]{0,4}(?:means|if|when)\b", re.IGNORECASE)
-# Two tags belong to one statement unless a line or a sentence ends between them; a lone "or" joins lines too.
-STATEMENT_END = re.compile(r"\n|[.!?;][\s*)]")
+# A lone "or" joins two tags even across lines.
 JOINED = re.compile(r"[\s*_]*(?:or|and|/)[\s*_]*", re.IGNORECASE)
-MARKUP_ONLY = re.compile(r"[\s*_#`.!>|-]*")
 # A choice without a tag: `Better: 2`, `**Winner**- Summary 1`.
 LINE = re.compile(
     rf"^[ \t*_#•+-]{{0,12}}{_LABEL}[*_ \t]{{0,6}}(?:[:：=–—-]|is\b)[*_ \t]{{0,6}}(?P<value>[^\n]{{0,200}})",
     re.IGNORECASE | re.MULTILINE,
 )
 TRAILING_LABEL = re.compile(rf"(?:^|(?<=[\s*_#>])){_LABEL}(?:[\s*_:：=–—-]|is\b){{0,12}}$", re.IGNORECASE)
-_MARKS = " \t\r\n*_#`"
 
 NO_CHOICE = Verdict("unparsed", reason="no choice in the answer")
 ONLY_REPEATED = Verdict("unparsed", reason="the answer only quotes or repeats choices, it makes none")
@@ -135,7 +129,7 @@ def _read(text: str, cut: bool) -> Verdict:
 
 def _is_given(text: str, tag: re.Match[str], quotes: Quotes, cut: bool) -> bool:
     """Whether the judge makes this choice, as far as the tag's own line tells."""
-    before = _line_before(text, tag.start())
+    before = line_before(text, tag.start())
     if quotes.cover(tag.start()) or CONDITION.match(text, tag.end()):
         return False
     if OWN_LABEL.fullmatch(before):
@@ -144,16 +138,7 @@ def _is_given(text: str, tag: re.Match[str], quotes: Quotes, cut: bool) -> bool:
         return False
     if LABEL.search(before):
         return True
-    return not DESCRIPTION.match(text, tag.end()) and (not cut or _stands_alone(text, tag, before))
-
-
-def _stands_alone(text: str, tag: re.Match[str], before: str) -> bool:
-    after = text[tag.end() : tag.end() + NEAR].partition("\n")[0]
-    return MARKUP_ONLY.fullmatch(before) is not None and MARKUP_ONLY.fullmatch(after) is not None
-
-
-def _line_before(text: str, position: int) -> str:
-    return text[max(0, position - NEAR) : position].rpartition("\n")[2]
+    return not DESCRIPTION.match(text, tag.end()) and (not cut or stands_alone(text, tag))
 
 
 def _verdict(text: str, tags: list[re.Match[str]], index: int, quotes: Quotes) -> Verdict:
@@ -163,44 +148,31 @@ def _verdict(text: str, tags: list[re.Match[str]], index: int, quotes: Quotes) -
         return NOT_A_CHOICE
     if index and _disagree(text, tags[index - 1], tag, choice, quotes):
         return AMBIGUOUS
-    return choice.verdict(_reason(text, tag.start(), tag.end()))
+    return choice.verdict(reason_around(text, tag.start(), tag.end(), TRAILING_LABEL))
 
 
 def _disagree(text: str, first: re.Match[str], last: re.Match[str], choice: Choice, quotes: Quotes) -> bool:
     """`<choice>1</choice> or <choice>2</choice>`: two choices in one statement, neither ruled out."""
-    if last.start() - first.end() > NEAR:
-        return False
-    between = text[first.end() : last.start()]
-    if STATEMENT_END.search(between) and not JOINED.fullmatch(between):
+    if not in_one_statement(text, first, last, JOINED):
         return False
     other = read_meaning(first[1])
     if other is None or other.preference == choice.preference:
         return False
-    return not quotes.cover(first.start()) and NOT_GIVEN.search(_line_before(text, first.start())) is None
-
-
-def _reason(text: str, start: int, end: int) -> str:
-    """What precedes the choice without its label; what follows if the choice comes first."""
-    before = text[:start].rstrip(_MARKS + "\"'[")
-    last_line = before[max(0, len(before) - NEAR) :].rpartition("\n")[2]
-    label = TRAILING_LABEL.search(last_line)
-    if label:
-        before = before[: len(before) - len(last_line) + label.start()]
-    return tidy(before) or tidy(text[end:].lstrip(" \t.:!–—-"))
+    return not quotes.cover(first.start()) and NOT_GIVEN.search(line_before(text, first.start())) is None
 
 
 def _read_untagged(text: str, quotes: Quotes) -> Verdict | None:
     """A whole answer that is a choice, or a line that makes one and ends the answer or is the only one."""
-    whole = read_meaning(text.strip(_MARKS)) if len(text) < NEAR else None
+    whole = read_meaning(text.strip(EDGES)) if len(text) < NEAR else None
     if whole is not None:
         return whole.verdict("")
     lines = [(line, choice) for line in LINE.finditer(text) if (choice := _on_line(line, quotes))]
     if not lines:
         return None
     line, choice = lines[-1]
-    if len(lines) > 1 and text[line.end() :].strip(_MARKS):
+    if len(lines) > 1 and text[line.end() :].strip(EDGES):
         return None
-    return choice.verdict(_reason(text, line.start(), line.end()))
+    return choice.verdict(reason_around(text, line.start(), line.end(), TRAILING_LABEL))
 
 
 def _on_line(line: re.Match[str], quotes: Quotes) -> Choice | None:

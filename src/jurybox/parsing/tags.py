@@ -11,12 +11,9 @@ from collections.abc import Sequence
 
 from jurybox.parsing.forms import NEXT_LINE, read_form
 from jurybox.parsing.quoting import Quotes
-from jurybox.parsing.reasons import tidy
+from jurybox.parsing.surroundings import EDGES, NEAR, in_one_statement, line_before, reason_around, stands_alone
 from jurybox.parsing.values import COMPLETE_TAG, Value, echoes_of_scale, read_value
 from jurybox.types import Rubric, Verdict
-
-# How far around a tag its line is looked at. A bound keeps a one-line megabyte of tags linear.
-NEAR = 100
 
 # Tags of the format, not of an answer: `<score></score>`, `<score>X</score>`, `<score>1-5</score>`.
 PLACEHOLDER = re.compile(
@@ -56,10 +53,8 @@ REPORTED = re.compile(
 DESCRIPTION = re.compile(r"[ \t*_]{0,4}(?:[-–—:：=]|means\b)[ \t*_]{0,4}\w", re.IGNORECASE)
 # `<score>4</score>/10`, `<score>4</score>.5`: the value goes on behind the tag.
 CONTINUATION = re.compile(r"\s{0,2}(?:/\s{0,2}|out of )\d{1,4}|\.\d{1,4}")
-# Two tags belong to one statement unless a line or a sentence ends between them; a lone "or" joins lines too.
-STATEMENT_END = re.compile(r"\n|[.!?;][\s*)]")
+# A lone "or" joins two tags even across lines.
 JOINED = re.compile(r"[\s*_]*(?:or|and|to)[\s*_]*", re.IGNORECASE)
-MARKUP_ONLY = re.compile(r"[\s*_#`.!>|-]*")
 
 # A score line without a tag: `Score: 4`, `**Final Score**- 4/5`, `The overall rating is 4.`
 SCORE_LINE = re.compile(
@@ -75,7 +70,6 @@ TRAILING_LABEL = re.compile(
     r"(?:score|rating|grade)(?:[ ]for[ ][^:\n=.]{1,60})?(?:[\s*_:：=–—-]|is\b|of\b){0,12}$",
     re.IGNORECASE,
 )
-_EDGES = " \t\r\n*_#`"
 
 NO_SCORE = Verdict("unparsed", reason="no score in the answer")
 ONLY_REPEATED = Verdict("unparsed", reason="the answer only quotes or repeats scores, it gives none")
@@ -110,7 +104,7 @@ def _without_scale(text: str, tags: list[re.Match[str]]) -> list[re.Match[str]]:
 
 def _is_given(text: str, tag: re.Match[str], quotes: Quotes, cut: bool) -> bool:
     """Whether the judge gives this tag as its verdict, as far as the tag's own line tells."""
-    before = _line_before(text, tag.start())
+    before = line_before(text, tag.start())
     if OWN_LABEL.fullmatch(before):
         return not quotes.cover(tag.start())
     if _is_repeated(tag, before, quotes):
@@ -119,20 +113,11 @@ def _is_given(text: str, tag: re.Match[str], quotes: Quotes, cut: bool) -> bool:
         return True
     if DESCRIPTION.match(text, tag.end()) or REPORTED.search(before):
         return False
-    return not cut or _stands_alone(text, tag, before)
+    return not cut or stands_alone(text, tag)
 
 
 def _is_repeated(tag: re.Match[str], before: str, quotes: Quotes) -> bool:
     return quotes.cover(tag.start()) or NOT_GIVEN.search(before) is not None
-
-
-def _stands_alone(text: str, tag: re.Match[str], before: str) -> bool:
-    after = text[tag.end() : tag.end() + NEAR].partition("\n")[0]
-    return MARKUP_ONLY.fullmatch(before) is not None and MARKUP_ONLY.fullmatch(after) is not None
-
-
-def _line_before(text: str, position: int) -> str:
-    return text[max(0, position - NEAR) : position].rpartition("\n")[2]
 
 
 def _verdict(text: str, tags: list[re.Match[str]], index: int, quotes: Quotes) -> Verdict:
@@ -142,7 +127,7 @@ def _verdict(text: str, tags: list[re.Match[str]], index: int, quotes: Quotes) -
         return NO_NUMBER
     if index and _disagree(text, tags[index - 1], tag, value, quotes):
         return AMBIGUOUS
-    return value.verdict(_reason(text, tag.start(), tag.end()))
+    return value.verdict(reason_around(text, tag.start(), tag.end(), TRAILING_LABEL))
 
 
 def _tag_value(text: str, tag: re.Match[str]) -> Value | None:
@@ -152,38 +137,25 @@ def _tag_value(text: str, tag: re.Match[str]) -> Value | None:
 
 def _disagree(text: str, first: re.Match[str], last: re.Match[str], value: Value, quotes: Quotes) -> bool:
     """`<score>4</score> or <score>5</score>`: two scores in one statement, neither ruled out."""
-    if last.start() - first.end() > NEAR:
-        return False
-    between = text[first.end() : last.start()]
-    if STATEMENT_END.search(between) and not JOINED.fullmatch(between):
+    if not in_one_statement(text, first, last, JOINED):
         return False
     other = read_value(first[1])
     differs = other is not None and (other.score, other.shown) != (value.score, value.shown)
-    return differs and not _is_repeated(first, _line_before(text, first.start()), quotes)
-
-
-def _reason(text: str, start: int, end: int) -> str:
-    """What precedes the score without its label; what follows if the score comes first."""
-    before = text[:start].rstrip(_EDGES + "\"'[")
-    last_line = before[max(0, len(before) - NEAR) :].rpartition("\n")[2]
-    label = TRAILING_LABEL.search(last_line)
-    if label:
-        before = before[: len(before) - len(last_line) + label.start()]
-    return tidy(before) or tidy(text[end:].lstrip(" \t.:!–—-"))
+    return differs and not _is_repeated(first, line_before(text, first.start()), quotes)
 
 
 def _read_untagged(text: str) -> Verdict | None:
     """A whole answer that is a value, or a score line that ends the answer or is the only one."""
-    whole = read_value(text.strip(_EDGES)) if len(text) < NEAR else None
+    whole = read_value(text.strip(EDGES)) if len(text) < NEAR else None
     if whole is not None and not whole.comment:
         return whole.verdict("")
     lines = _score_lines(text)
     if not lines:
         return None
     start, end, value = lines[-1]
-    if len(lines) > 1 and text[end:].strip(_EDGES):
+    if len(lines) > 1 and text[end:].strip(EDGES):
         return None
-    return value.verdict(_reason(text, start, end) or value.comment)
+    return value.verdict(reason_around(text, start, end, TRAILING_LABEL) or value.comment)
 
 
 def _score_lines(text: str) -> list[tuple[int, int, Value]]:
@@ -197,6 +169,6 @@ def _score_lines(text: str) -> list[tuple[int, int, Value]]:
 def _score_line(text: str, line: re.Match[str]) -> tuple[int, int, Value] | None:
     """With the value on the line itself, or on the next line if the label stands alone."""
     end, value = line.end(), read_value(line["value"])
-    if not line["value"].strip(_EDGES) and (following := NEXT_LINE.match(text, line.end())):
+    if not line["value"].strip(EDGES) and (following := NEXT_LINE.match(text, line.end())):
         end, value = following.end(), read_value(following["value"])
     return (line.start(), end, value) if value is not None else None
