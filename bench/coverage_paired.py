@@ -14,8 +14,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from jurybox.stats.flip_power import detectable_by_flips, step_of
 from jurybox.stats.multiplicity import holm
-from jurybox.stats.paired import LEVEL, detectable_difference, mean_differences, sign_flip_tests
+from jurybox.stats.paired import LEVEL, mean_differences, sign_flip_tests
 
 STUDIES = 1_000
 SIZES = (5, 8, 10, 20, 50, 200)
@@ -117,16 +118,17 @@ def power(population: Population, n: int, tests: int, studies: int = STUDIES, se
 
 
 def _detectable_shift(population: Population, n: int, level: float) -> float:
-    """The shift at which the true mean difference is the one called detectable under the true spread."""
+    """The shift at which the true mean difference is the one called detectable under the true spread; nan where the
+    scale has no room for it."""
     low, high = 0.0, 4.0
-    for _ in range(20):
+    for _ in range(12):
         middle = (low + high) / 2
         sample = population(np.random.default_rng(2), 400_000, middle)
-        size = detectable_difference(n, float(sample.std()), level)
+        size = detectable_by_flips(n, float(sample.std()), level, step_of(sample))
         if size is None:
             return math.nan
         low, high = (middle, high) if sample.mean() < size else (low, middle)
-    return high
+    return math.nan if high == 4.0 else high
 
 
 def main() -> None:
@@ -146,7 +148,7 @@ def main() -> None:
     print(" " * 24 + "".join(f"{familywise(n):8.1%}" for n in SIZES))
     print("\npower at the difference called detectable (80 % wanted)")
     for tests in (1, RUBRICS):
-        for population in (expected, whole):
+        for population in (expected, whole, sampled):
             shares = [power(population, n, tests) for n in SIZES]
             told = "".join(f"{'-':>8}" if math.isnan(share) else f"{share:8.1%}" for share in shares)
             print(f"{f'{population.__name__}, level 0.05 / {tests}':24}{told}")

@@ -19,7 +19,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from jurybox.data import Dataset
 from jurybox.errors import JudgeSpecError
 from jurybox.judges import Judge, Settings, make_judge
-from jurybox.judges.baselines import BASELINES, rouge_1
+from jurybox.judges.baselines import BASELINES, rouge_1, rouge_l
 from jurybox.judges.prices import Price, price_of
 from jurybox.rubrics import load
 from jurybox.types import Item, Prompt, Question, Reply, Review, Verdict
@@ -41,7 +41,7 @@ def item(summary: str = "s", system: str = "a", **more: Any) -> Item:
     return Item("1", system, summary, more.pop("source", {}), **more)
 
 
-ROUGE_SCORE = RougeScorer(["rouge1"], use_stemmer=False)
+ROUGE_SCORE = RougeScorer(["rouge1", "rougeL"], use_stemmer=False)
 PAIRS = [
     ("the cat sat on the mat", "the the the cat"),
     ("It's GREAT, 10/10!", "great: it s 10 of 10"),
@@ -67,6 +67,32 @@ def test_rouge_1_agrees_with_the_rouge_score_package(candidate: str, reference: 
 def test_rouge_1_agrees_with_the_rouge_score_package_on_any_text(candidate: str, reference: str) -> None:
     expected = ROUGE_SCORE.score(reference, candidate)["rouge1"].fmeasure
     assert rouge_1(candidate, reference) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reference"),
+    [*PAIRS, *EXAMPLES, ("the mat the cat sat on", "the cat sat on the mat"), ("a b c " * 90, "c b a x " * 400)],
+)
+def test_rouge_l_agrees_with_the_rouge_score_package(candidate: str, reference: str) -> None:
+    """Word order counts, and more than 64 words on both sides: one word of the machine does not hold them."""
+    expected = ROUGE_SCORE.score(reference, candidate)["rougeL"].fmeasure
+    assert rouge_l(candidate, reference) == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.text("abc ", max_size=90), st.text("abc ", max_size=90))
+def test_rouge_l_agrees_with_the_rouge_score_package_on_any_words(candidate: str, reference: str) -> None:
+    expected = ROUGE_SCORE.score(reference, candidate)["rougeL"].fmeasure
+    assert rouge_l(candidate, reference) == pytest.approx(expected, abs=1e-12)
+
+
+def test_rouge_l_is_a_judge_beside_rouge() -> None:
+    source = {"reviews": (Review("boils fast"), Review("lid sticks"))}
+    summary = "sticks fast boils lid"
+    assert verdict(make("rouge"), item(summary, source=source)).score == pytest.approx(5)
+    found = verdict(make("rouge-l"), item(summary, source=source))
+    assert found.score == pytest.approx(1 + 4 * 2 / 4), "fast lid, or boils lid: two of four words stand in order"
+    assert found.reason == "ROUGE-L against the source"
+    assert verdict(make("rouge-l"), item(source={"question": "why?"})).status == "unsupported"
 
 
 def test_rouge_reads_the_material_and_only_its_own_words() -> None:

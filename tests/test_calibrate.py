@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import combinations_with_replacement
 
@@ -9,12 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from scipy.optimize import isotonic_regression
 
-from jurybox.stats.calibrate import CALIBRATION_KINDS, CalibrationKind, calibrate, check_calibration
+from jurybox.stats.calibrate import (
+    CALIBRATION_KINDS,
+    CalibrationCheck,
+    CalibrationKind,
+    calibrate,
+    check_calibration,
+    choose_calibration,
+)
 from jurybox.stats.calibrate import pool_adjacent_violators as pava
 
+Floats = NDArray[np.float64]
 SCORES = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=40)
 
 
@@ -129,3 +139,77 @@ def test_unscored_items_are_losses_and_one_source_is_undefined() -> None:
 def test_misfits_are_refused(judge: list[float], human: list[float], kind: CalibrationKind, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         calibrate(judge, human, kind)
+
+
+def foretold(kind: str, x: Floats, y: Floats, at: Floats) -> Floats:
+    """What scipy's line or isotonic regression, fitted on x and y, says at other places."""
+    if kind == "linear":
+        line = scipy_stats.linregress(x, y)
+        return np.asarray(np.clip(line.intercept + max(line.slope, 0) * at + min(line.slope, 0) * x.mean(), 1, 5))
+    knots = np.unique(x)
+    means, sizes = [y[x == knot].mean() for knot in knots], [(x == knot).sum() for knot in knots]
+    found = np.interp(at, knots, isotonic_regression(means, weights=sizes).x)
+    return np.asarray(np.clip(np.floor(found + 0.5), 1, 5) if kind == "ordinal" else found)
+
+
+def left_out(kind: str, x: Floats, y: Floats, source: NDArray[np.intp]) -> Floats:
+    found = np.empty(len(x))
+    for one in np.unique(source):
+        here = source == one
+        found[here] = foretold(kind, x[~here], y[~here], x[here])
+    return found
+
+
+def chosen_by_hand(x: Floats, y: Floats, source: NDArray[np.intp]) -> str:
+    return min(CALIBRATION_KINDS, key=lambda kind: float(((left_out(kind, x, y, source) - y) ** 2).sum()))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_kind_pays_for_having_been_chosen(seed: int) -> None:
+    """Against scipy's fits, one source a fold: the kind is chosen, within the other sources, for each source anew."""
+    rng = np.random.default_rng(seed)
+    source = np.repeat(np.arange(9), 3)
+    x = rng.integers(1, 6, 27).astype(float)
+    y = np.clip(np.round(1 + (x - 1) ** 2 / 4 + rng.normal(0, 0.8, 27)), 1, 5)
+    assert choose_calibration(x, y, list(source)) == chosen_by_hand(x, y, source)
+    held_out = np.empty(27)
+    for one in range(9):
+        here = source == one
+        held_out[here] = foretold(chosen_by_hand(x[~here], y[~here], source[~here]), x[~here], y[~here], x[here])
+    found = check_calibration(x, y, list(source), "best", resamples=20)
+    assert found.after.value == pytest.approx(math.sqrt(((held_out - y) ** 2).mean()))
+    assert "kind chosen in each" in found.after.method
+
+
+def test_one_source_leaves_nothing_to_choose_by() -> None:
+    assert choose_calibration([1, 2, 3], [5, 1, 2], ["a", "a", "a"]) == "linear"
+
+
+def test_a_judge_that_says_nothing_gains_the_level_and_no_more() -> None:
+    """Scores that have nothing to do with people's: the error falls to that of people's mean, and not below."""
+    rng = np.random.default_rng(3)
+    human, judge = rng.uniform(4, 5, 90), rng.uniform(1, 2, 90)
+    source = [n // 3 for n in range(90)]
+    found = check_calibration(judge, human, source)
+    means = [human[np.array(source) != one].mean() for one in source]
+    one_by_one = check_calibration(judge, human, source, folds=30, resamples=20)
+    assert one_by_one.constant.value == pytest.approx(math.sqrt(((np.array(means) - human) ** 2).mean()))
+    assert found.worth == "better"
+    assert not found.beats_constant
+    assert found.lead.value == pytest.approx(found.constant.value - found.after.value)  # type: ignore[operator]
+
+
+def test_worth_is_told_by_the_gain_and_its_interval() -> None:
+    rng = np.random.default_rng(1)
+    human = rng.uniform(2, 5, 120)
+    harsh = check_calibration(human - 1 + rng.normal(0, 0.2, 120), human, range(120))
+    assert (harsh.worth, harsh.beats_constant) == ("better", True)
+    right = check_calibration(human, human, range(120), "ordinal")
+    assert right.before.value == 0
+    assert right.worth == "no better"
+    assert check_calibration([3, 4], [3, 4], ["a", "a"]).worth == "unknown"
+
+
+def test_a_check_is_the_same_after_a_walk_through_json() -> None:
+    found = check_calibration([3, math.nan, 4, 2], [3, 3, 4, 2], ["a", "b", "c", "d"], "best")
+    assert CalibrationCheck.from_dict(json.loads(json.dumps(found.as_dict()))) == found

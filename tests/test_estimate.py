@@ -213,7 +213,11 @@ WRONG: dict[str, tuple[dict[str, Any], list[Rating], str]] = {
         [("q1", "base", "fluency", "x", 4)],
         "no rated item of 'fluency' is in the run; rated is id 'q1'",
     ),
-    "another scale": ({}, [("s01", "base", "fluency", "x", 80)], "ratings of 'fluency' are off the scale 1-5, as 80"),
+    "another scale": (
+        {},
+        [("s01", "base", "fluency", "x", 80)],
+        "1 of 1 are off the scale 1-5; the first is 80 for id 's01'",
+    ),
     "a seed below zero": ({"seed": -1}, [], "--seed: -1 is below zero"),
     "fewer than none": ({"next_labels": -1}, [], "--next: -1 is below zero"),
 }

@@ -426,7 +426,7 @@ def test_digit_does_not_fit_a_form_and_asks_for_a_number_alone() -> None:
     (sheet,) = sheets((FLUENCY,), "shared", "digit")
     prompt = render(sheet, ITEM)
     assert "Write no reasoning and nothing else." in prompt.user[: prompt.shared]
-    assert prompt.user.endswith("One digit and nothing else.")
+    assert prompt.user.endswith("Now answer with one digit from 1 to 5 and nothing else.")
     assert sheet.label == "shared/digit"
     assert prompt.schema is None
 

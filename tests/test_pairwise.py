@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 
 from jurybox.stats import Draws, alternative_annotator, pairwise_accuracy
 from jurybox.stats.alternative import benjamini_yekutieli
@@ -37,6 +38,30 @@ def test_ties_count_as_answers() -> None:
     assert found.tuned.value == pytest.approx(5 / 6)
     assert found.human_ties == pytest.approx(1 / 6)
     assert found.held_out.value is None, "there is no other source to take an epsilon from"
+
+
+# The authors' own implementation, google-research/mt-metrics-eval: what tau_optimization_test.py expects of acc_23, the
+# name of acc_eq there: accuracy without a threshold, the best threshold, and the accuracy at it.
+PUBLISHED: dict[str, tuple[list[list[float]], list[list[float]], float, float, float]] = {
+    "zero is best": ([[0, 2, 6, 8]], [[1, 2, 3, 4]], 6 / 6, 0, 6 / 6),
+    "another is best": ([[0, 2, 6, 8]], [[1, 1, 1, 4]], 3 / 6, 4, 4 / 6),
+    "four segments, some without a score": (
+        [[0, 5, 2, 3, 2], [NAN, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [NAN] * 5],
+        [[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NAN, 3, 2], [NAN] * 5],
+        0.4666666666666667,
+        1,
+        0.4916666666666668,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PUBLISHED)
+def test_tie_calibration_as_published(case: str) -> None:
+    scores, human, exact, epsilon, tuned = PUBLISHED[case]
+    found = pairwise_accuracy(scores, human, Draws.of(len(scores), len(scores[0]), 10))
+    assert found.exact.value == pytest.approx(exact, abs=1e-12)
+    assert found.epsilon == epsilon
+    assert found.tuned.value == pytest.approx(tuned, abs=1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -101,6 +126,33 @@ def test_too_few_raters_or_items_is_undefined() -> None:
         found = alternative_annotator(scores, people)
         assert (found.omega, found.advantage, found.passes) == (None, None, False)
         assert found.method.startswith("undefined: needs 3 raters with 30 items each")
+
+
+def test_the_test_is_made_of_scipys_parts() -> None:
+    """One-sided one-sample t tests of the rater's wins less the judge's against epsilon, corrected by scipy."""
+    judge, human = raters(0.9, 60, 3)
+    p_values, shares = [], []
+    for rater in range(3):
+        others = np.delete(human, rater, axis=1)
+        mine, theirs = (
+            np.sqrt(((others - side[:, None]) ** 2).mean(axis=1)).round(9) for side in (judge, human[:, rater])
+        )
+        behind = (theirs <= mine).astype(float) - (mine <= theirs).astype(float)
+        p_values.append(scipy_stats.ttest_1samp(behind, 0.2, alternative="less").pvalue)
+        shares.append((mine <= theirs).mean())
+    passed = scipy_stats.false_discovery_control(p_values, method="by") <= 0.05
+    found = alternative_annotator(judge, human)
+    assert found.omega == pytest.approx(passed.mean(), abs=1e-9)
+    assert found.advantage == pytest.approx(np.mean(shares), abs=1e-9)
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=9))
+def test_benjamini_yekutieli_is_scipys(p_values: list[float]) -> None:
+    adjusted = scipy_stats.false_discovery_control(p_values, method="by")
+    clear = [
+        ours for ours, p in zip(benjamini_yekutieli(p_values, 0.05), adjusted, strict=True) if abs(p - 0.05) > 1e-9
+    ]
+    assert clear == [bool(p <= 0.05) for p in adjusted if abs(p - 0.05) > 1e-9]
 
 
 def test_benjamini_yekutieli_steps_up() -> None:

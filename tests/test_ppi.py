@@ -61,6 +61,41 @@ def test_without_clusters_it_is_ppi_py(ppi_py: Any, seed: int) -> None:
     assert found.high == pytest.approx(high[0], abs=1e-9)
 
 
+# What the authors' package prints: aangelopoulos/ppi_py, examples/power_analysis.ipynb, ballots of an election, power
+# tuning on (Broska, Howes & van Loon 2024, section 3): n, N, variance of a label, PPI correlation, standard error and
+# effective n, and how exact the input is. The first study has 308 votes for among 500. The others are of an earlier
+# state of the same notebook, ppi_py/power_analysis.ipynb, with 132 of 200 and the squared correlation to six digits.
+PUBLISHED = [
+    (418, 5397, 0.616 * 0.384, 0.975093210410465, 0.008155693844479426, 3556, 1e-6),
+    (687, 30600, 0.2244, math.sqrt(0.953987), 0.004676749108113767, None, 1e-5),
+    (150, 6691, 0.2244, math.sqrt(0.953987), 0.010006442432328476, None, 1e-5),
+]
+
+
+def exactly(size: int, mean: float, variance: float) -> NDArray[np.float64]:
+    """Numbers with this mean and variance."""
+    ramp = np.linspace(-1, 1, size)
+    return np.asarray(mean + (ramp - ramp.mean()) * math.sqrt(variance) / ramp.std())
+
+
+@pytest.mark.parametrize(("n", "others", "variance", "r", "error", "effective", "digits"), PUBLISHED)
+def test_ballots_as_published(
+    n: int, others: int, variance: float, r: float, error: float, effective: int | None, digits: float
+) -> None:
+    """The published figures depend on the moments alone, so any labels and scores with these moments give them."""
+    y = exactly(n, 0.62, variance)
+    wave = np.cos(np.linspace(0, 2 * np.pi, n, endpoint=False))
+    for known in (np.ones(n), y - y.mean()):
+        wave -= known * (wave @ known) / (known @ known)
+    f = 0.5 + r * (y - y.mean()) + math.sqrt(1 - r * r) * wave / wave.std() * math.sqrt(variance)
+    found = ppi_means(y, f, exactly(others, 0.5, variance), quantile="normal")
+    assert width(found.ppi) / 2 / scipy_stats.norm.ppf(0.975) == pytest.approx(error, rel=digits)
+    assert found.ppi.value == pytest.approx(0.62)
+    if effective is not None:
+        assert found.effective_n is not None
+        assert math.floor(found.effective_n) == effective
+
+
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
 def test_a_given_lambda_is_that_of_ppi_py(ppi_py: Any, weight: float) -> None:
     y, f, u = study(3)

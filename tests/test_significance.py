@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from jurybox.stats import perm_both, williams
 
@@ -18,6 +19,20 @@ def test_williams_as_published() -> None:
     close = williams(0.693458895410494, 0.695966022434845, 0.988475791500198, 5105)
     assert close.p is not None
     assert 2 * (1 - close.p) == pytest.approx(0.1000759, abs=5e-8)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_williams_p_is_that_of_scipys_t(seed: int) -> None:
+    """Steiger's equation 7 with the determinant of numpy, on correlations that a sample really has."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 40))
+    matrix = np.asarray(np.corrcoef(rng.normal(size=(3, n)) + rng.normal(size=n)))
+    first, second, between = matrix[0, 2], matrix[1, 2], matrix[0, 1]
+    below = 2 * np.linalg.det(matrix) * (n - 1) / (n - 3) + ((first + second) / 2) ** 2 * (1 - between) ** 3
+    t = (first - second) * np.sqrt((n - 1) * (1 + between) / below)
+    found = williams(first, second, between, n)
+    assert found.statistic == pytest.approx(t, abs=1e-9)
+    assert found.p == pytest.approx(scipy_stats.t.sf(t, n - 3), abs=1e-9)
 
 
 def test_williams_is_one_sided() -> None:

@@ -29,7 +29,8 @@ def compare(
     """
     refuse_unknown_choice("combine", combine, COMBINES)
     refuse_unknown_choice("jury", jury, JURY_COMBINES)
-    wanted = [name.strip() for name in rubrics.split(",")] if isinstance(rubrics, str) else list(rubrics)
+    names = [name.strip() for name in rubrics.split(",")] if isinstance(rubrics, str) else list(rubrics)
+    wanted = [name for name in names if name]
     with RunReader(path_of(run)) as reader:
         if holds_duels(reader):
             raise StoreError(f"{reader.path}: holds duels, which compare two systems already; it has no scores")

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from jurybox.api.jobs import refuse_unknown_choice
 from jurybox.errors import StoreError
-from jurybox.report import JURY_COMBINES, JuryCombine, Summary, export_rows, export_run, holds_duels, summarise
+from jurybox.report import (
+    JURY_COMBINES,
+    JuryCombine,
+    Summary,
+    apply_calibration,
+    export_rows,
+    export_run,
+    holds_duels,
+    summarise,
+    summarise_duels,
+)
+from jurybox.report.html.notebook import duels_html, summary_html
 from jurybox.runner import Tally
 from jurybox.stats import COMBINES, Combine
 from jurybox.store import RunReader
@@ -17,6 +28,8 @@ from jurybox.types import Judgment
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from jurybox.report import Agreement, Comparison, Estimates
 
 
 class Run:
@@ -29,38 +42,77 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
 
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; nothing but the name where the file has nothing to show yet."""
+        try:
+            with RunReader(self.path) as reader:
+                if not reader.signatures():
+                    return None
+                return duels_html(summarise_duels(reader)) if holds_duels(reader) else summary_html(summarise(reader))
+        except StoreError:
+            return None
+
     @property
     def complete(self) -> bool:
         """Whether the invocation that gave this run made all its judgments."""
         return self.tally is None or self.tally.done == self.tally.total
 
-    def show(self, *, combine: Combine = "mean", jury: JuryCombine = "mean") -> Summary:
-        return show(self.path, combine=combine, jury=jury)
+    def show(self, *, combine: Combine = "mean", jury: JuryCombine = "mean", calibration: str | None = None) -> Summary:
+        return show(self.path, combine=combine, jury=jury, calibration=calibration)
+
+    # These three import where they are used: their modules take a Run, so they stand to the right of this one.
+
+    def agree(self, **options: Any) -> Agreement:
+        """The judge against people: `jurybox.agree` of this run, with its options."""
+        from jurybox.api.agreeing import agree
+
+        return agree(self, **options)
+
+    def compare(self, *systems: str, **options: Any) -> Comparison:
+        """Systems in pairs: `jurybox.compare` of this run, with its options."""
+        from jurybox.api.comparing import compare
+
+        return compare(self, *systems, **options)
+
+    def estimate(self, **options: Any) -> Estimates:
+        """What people would give: `jurybox.estimate` of this run, with its options."""
+        from jurybox.api.estimating import estimate
+
+        return estimate(self, **options)
 
     def judgments(self) -> Iterator[Judgment]:
         with RunReader(self.path) as reader:
             yield from reader.judgments()
 
-    def export(self, to: str | Path) -> int:
-        return export(self.path, to)
+    def export(self, to: str | Path, *, calibration: str | None = None) -> int:
+        return export(self.path, to, calibration=calibration)
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self, *, calibration: str | None = None) -> pandas.DataFrame:
         import pandas
 
-        return pandas.DataFrame(self._rows())
+        return pandas.DataFrame(self._rows(calibration))
 
-    def to_polars(self) -> polars.DataFrame:
+    def to_polars(self, *, calibration: str | None = None) -> polars.DataFrame:
         import polars
 
-        return polars.DataFrame(self._rows(), infer_schema_length=None)
+        return polars.DataFrame(self._rows(calibration), infer_schema_length=None)
 
-    def _rows(self) -> list[Mapping[str, Any]]:
+    def _rows(self, calibration: str | None) -> list[Mapping[str, Any]]:
         with RunReader(self.path) as reader:
-            return list(export_rows(reader))
+            return list(export_rows(reader, calibration))
 
 
-def show(run: str | Path | Run, *, combine: Combine = "mean", jury: JuryCombine = "mean") -> Summary:
-    """Systems x rubrics of a run: mean, interval, n, unscored; `combine` is of samples, `jury` of judges."""
+def show(
+    run: str | Path | Run,
+    *,
+    combine: Combine = "mean",
+    jury: JuryCombine = "mean",
+    calibration: str | None = None,
+) -> Summary:
+    """Systems x rubrics of a run: mean, interval, n, unscored; `combine` is of samples, `jury` of judges.
+
+    `calibration` names one that `calibrate` kept in the run: the cells that it has a map for are of calibrated scores.
+    """
     refuse_unknown_choice("combine", combine, COMBINES)
     refuse_unknown_choice("jury", jury, JURY_COMBINES)
     with RunReader(path_of(run)) as reader:
@@ -69,13 +121,17 @@ def show(run: str | Path | Run, *, combine: Combine = "mean", jury: JuryCombine 
                 f"{reader.path}: holds duels, which are no scores of a system; the `jurybox duel` command that made it "
                 "shows them and asks nothing twice, `jurybox export` writes every answer"
             )
-        return summarise(reader, combine, jury)
+        summary = summarise(reader, combine, jury)
+        return summary if calibration is None else apply_calibration(reader, summary, calibration, combine)
 
 
-def export(run: str | Path | Run, to: str | Path) -> int:
-    """Every judgment to a Parquet, CSV or JSONL file; returns how many."""
+def export(run: str | Path | Run, to: str | Path, *, calibration: str | None = None) -> int:
+    """Every judgment to a Parquet, CSV or JSONL file; returns how many.
+
+    `calibration` names one that `calibrate` kept in the run: a column `calibrated_score` stands beside the raw score.
+    """
     with RunReader(path_of(run)) as reader:
-        return export_run(reader, Path(to))
+        return export_run(reader, Path(to), calibration)
 
 
 def path_of(run: str | Path | Run) -> Path:

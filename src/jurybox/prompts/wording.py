@@ -52,10 +52,11 @@ _FORM = (
     f"your score, {_SCORES}."
 )
 _DIGIT = f"Answer with the number alone: your score, {_SCORES}, as one digit. Write no reasoning and nothing else."
+# How much of a small model's probability lands on the scale hangs on these words: docs/design/speed.md.
 _REMINDERS: Mapping[Answer, str] = {
-    "tag": "Reasoning first, then the last line: Score- <score>N</score>",
-    "digit": "One digit and nothing else.",
-    "json": "The JSON object and nothing else.",
+    "tag": "Now write your reasoning, and end with the line Score- <score>N</score>",
+    "digit": f"Now answer with one digit from {SCALE[0]} to {SCALE[-1]} and nothing else.",
+    "json": "Now answer with the JSON object and nothing else.",
 }
 _JSON = "Answer with one JSON object of this form and nothing else, where N is your score, " + f"{_SCORES}:\n"
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jurybox.data.ratings import Ratings
 from jurybox.errors import SetupError
 from jurybox.report.agree_data import Facts, Key, Rated, chosen_judge, ratings_by_rubric, scores_of
+from jurybox.report.bias import Bias, bias
 from jurybox.report.standing import Standing, standing
 from jurybox.report.summary import summarise
 from jurybox.report.trivial import Trivial, against_trivial
@@ -109,6 +110,7 @@ class Agreement:
     rubrics: Mapping[str, RubricAgreement]
     skipped: Mapping[str, str]
     signatures: Mapping[str, str]
+    bias: Bias
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -119,6 +121,7 @@ class Agreement:
                 name: {**found.as_dict(), "signature": self.signatures.get(name, "")}
                 for name, found in self.rubrics.items()
             },
+            "bias": self.bias.as_dict(),
             "skipped": dict(self.skipped),
         }
 
@@ -139,7 +142,7 @@ def agreement(
     """Compare a run's judge with people, on every rubric that both have."""
     summary = summarise(reader)
     subject = chosen_judge(summary, judge)
-    ratings = ratings_by_rubric(reader, human)
+    ratings = ratings_by_rubric(reader, human, human_from)
     rubrics = list(dict.fromkeys(rubric for rubric, _ in reader.signatures()))
     scores = {rubric: scores_of(reader, summary, rubric) for rubric in rubrics}
     rated = {rubric: _joined(ratings.get(rubric, {}), scores[rubric]) for rubric in rubrics}
@@ -157,6 +160,14 @@ def agreement(
         },
         {rubric: _why_skipped(rubric, rated, subject) for rubric in rubrics if rubric not in kept},
         {rubric: str(signature) for rubric, signature in one_judge.signatures.items()},
+        bias(
+            reader,
+            subject,
+            summary.jury.judges if summary.jury is not None and summary.jury.judge == subject else (subject,),
+            kept,
+            {rubric: scores[rubric][subject] for rubric in kept},
+            facts.words,
+        ),
     )
 
 

@@ -68,7 +68,9 @@ class Rated:
         return cls(grid, raters, np.stack(layers, axis=2))
 
 
-def ratings_by_rubric(reader: RunReader, human: Ratings | None) -> dict[str, dict[Key, dict[str, float]]]:
+def ratings_by_rubric(
+    reader: RunReader, human: Ratings | None, where: str = ""
+) -> dict[str, dict[Key, dict[str, float]]]:
     """Rubric -> item -> rater -> score: the run's own ratings, or those of a file. Off the scale is refused."""
     if human is None:
         rows = list(reader.ratings())
@@ -84,7 +86,8 @@ def ratings_by_rubric(reader: RunReader, human: Ratings | None) -> dict[str, dic
     if off:
         id_, system, rubric, rater, score = off[0]
         raise SetupError(
-            f"human ratings: {len(off):,} of {len(rows):,} are off the scale {SCALE[0]}-{SCALE[-1]}; the first is "
+            f"human ratings{where and f' of {where}'}: {len(off):,} of {len(rows):,} are off the scale "
+            f"{SCALE[0]}-{SCALE[-1]}; the first is "
             f"{score:g} for id '{id_}', system '{system}', rubric '{rubric}', rater '{rater}'"
         )
     for id_, system, rubric, rater, score in rows:
@@ -131,16 +134,18 @@ class Facts:
     words: dict[Key, float]
     length: dict[Key, float | None]
     rouge: dict[Key, float | None]
+    rouge_l: dict[Key, float | None]
 
     @classmethod
     def of(cls, reader: RunReader, keys: Iterable[Key]) -> Facts:
-        rubric, facts = Rubric("any", "any"), cls({}, {}, {})
-        length, rouge = BASELINES["length"]("baseline/length"), BASELINES["rouge"]("baseline/rouge")
+        rubric, facts = Rubric("any", "any"), cls({}, {}, {}, {})
+        length, rouge, rouge_l = (BASELINES[name](f"baseline/{name}") for name in ("length", "rouge", "rouge-l"))
         for key in keys:
             item = _item(reader, key)
             facts.words[key] = float(len(item.summary.split()))
             facts.length[key] = length.verdict(item, rubric).score
             facts.rouge[key] = rouge.verdict(item, rubric).score
+            facts.rouge_l[key] = rouge_l.verdict(item, rubric).score
         return facts
 
 

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 
 from jurybox.report.agree import Agreement, RubricAgreement
+from jurybox.report.bias_text import bias_text
 from jurybox.report.standing import Standing
 from jurybox.report.table import tables
 from jurybox.types import Estimate
@@ -19,13 +20,15 @@ WORDS = {
     "length": "word count",
     "constant": "a constant",
     "system": "system identity",
-    "rouge": "ROUGE",
+    "rouge": "ROUGE-1",
+    "rouge_l": "ROUGE-L",
 }
 
 
 def agreement_text(found: Agreement, width: int = 80) -> str:
     """Headline figures beside the ceiling and the trivial judges, the verdict, then everything else."""
     parts = [_head(found, width), *_headline(found, width), *verdicts(found, width), *_lengths(found, width)]
+    parts += bias_text(found.bias, width)
     parts += [*_levels(found, width), *_pairwise(found, width), *_people(found, width), *_standing(found, width)]
     parts += [*_judges(found, width), _losses(found, width)]
     signatures = [f"{_GAP}{found.signatures[rubric]}" for rubric in found.rubrics if rubric in found.signatures]
@@ -44,14 +47,15 @@ def _table(
         name: {rubric: cell for rubric, one in found.rubrics.items() if (cell := column(one)) is not None}
         for name, column in columns.items()
     }
-    shown = tables(list(found.rubrics), {name: column for name, column in cells.items() if column}, width)
-    return [table.rstrip("\n") for table in shown]
+    there = {name: column for name, column in cells.items() if column}
+    return [table.rstrip("\n") for table in tables(list(found.rubrics), there, width)] if there else []
 
 
 def _headline(found: Agreement, width: int) -> list[str]:
     about = (
         "Spearman's rho within each source, averaged over n sources (-k were left out), 95 % interval over "
-        f"{_drawn(found)}. ceiling: each rater against the mean of the others"
+        f"{_drawn(found)}. ceiling: each rater against the mean of the others. rouge: ROUGE-1; ROUGE-L is among the "
+        "verdicts below and in --json"
     )
     columns: dict[str, Callable[[RubricAgreement], Estimate | None]] = {
         "judge": lambda one: one.headline,
@@ -69,7 +73,7 @@ def _drawn(found: Agreement) -> str:
 
 def verdicts(found: Agreement, width: int) -> list[str]:
     """In words, rubric by rubric, and for the whole."""
-    lines = _labelled({rubric: _verdict(one) for rubric, one in found.rubrics.items()}, width)
+    lines = _labelled({rubric: verdict_on(one) for rubric, one in found.rubrics.items()}, width)
     about = (
         "Does it follow people better than a trivial judge? Difference in rho, 95 % interval; better needs an interval "
         "above 0, and p below 0.05 by PERM-BOTH"
@@ -79,14 +83,16 @@ def verdicts(found: Agreement, width: int) -> list[str]:
         columns[f"less {name}"] = lambda one, name=name: one.trivial.differences.get(name)  # type: ignore[misc]
     differences = _table(found, columns, width)
     return [
-        textwrap.fill(_conclusion(found) + _only_these(found), width),
-        textwrap.fill(about, width),
-        *differences,
+        textwrap.fill(conclusion(found) + _only_these(found), width),
+        *([textwrap.fill(about, width), *differences] if differences else []),
         lines,
     ]
 
 
-def _verdict(one: RubricAgreement) -> str:
+def verdict_on(one: RubricAgreement) -> str:
+    """What the comparison with trivial judges comes to on one rubric, in words."""
+    if not one.counts.items:
+        return "no figure: the judge has no score for any rated item"
     if one.headline.value is None:
         return f"no figure: {one.headline.method.removeprefix('undefined: ')}"
     beaten = [name for name, ahead in one.trivial.beaten.items() if ahead]
@@ -108,10 +114,13 @@ def _named(names: Iterable[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _conclusion(found: Agreement) -> str:
+def conclusion(found: Agreement) -> str:
+    """What it comes to on all rubrics, in words."""
     every, good = len(found.rubrics), [name for name, one in found.rubrics.items() if one.beats_baselines]
     if len(good) == every:
         return f"Beats every trivial judge on all {every} rubrics: valid as far as these ratings go."
+    if all(one.headline.value is None for one in found.rubrics.values()):
+        return "There is no figure for this judge on any rubric, so nothing here shows that it judges the summaries."
     lost = {
         name: sum(not one.trivial.beaten[name] for one in found.rubrics.values() if name in one.trivial.leads)
         for name in WORDS
@@ -162,7 +171,7 @@ def _pairwise(found: Agreement, width: int) -> list[str]:
         "an epsilon from other sources count as ties (interval over sources)"
     )
     columns: dict[str, Callable[[RubricAgreement], Estimate | None]] = {"judge": lambda one: one.pairwise.held_out}
-    for name in ("length", "system", "rouge"):
+    for name in ("length", "system", "rouge", "rouge_l"):
         columns[name] = lambda one, name=name: _held_out(one, name)  # type: ignore[misc]
     return [textwrap.fill(about, width), *_table(found, columns, width)]
 

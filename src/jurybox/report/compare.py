@@ -16,16 +16,8 @@ from jurybox.report.jury import JuryCombine
 from jurybox.report.pairing import Meeting, item_scores
 from jurybox.report.summary import Summary, summarise
 from jurybox.stats import Combine, holm
-from jurybox.stats.paired import (
-    LEVEL,
-    POWER,
-    detectable_difference,
-    mean_differences,
-    sign_flip_tests,
-    sources_needed,
-    standardised,
-    superiority,
-)
+from jurybox.stats.flip_power import detectable_by_flips, needed_by_flips, step_of
+from jurybox.stats.paired import LEVEL, POWER, mean_differences, sign_flip_tests, standardised, superiority
 from jurybox.store import RunReader
 from jurybox.types import SCALE, Estimate, Signature
 
@@ -240,6 +232,7 @@ def _compared(
     d_z = standardised(meeting.found)
     spread = 0.0 if d_z is None else float(meeting.found.std(ddof=1))
     wanted = abs(mean.value) if aim is None and mean.value is not None else aim
+    parts = step_of(meeting.found)
     return PairComparison(
         meeting.first,
         meeting.second,
@@ -252,8 +245,8 @@ def _compared(
         low,
         high,
         None if low is None or high is None else corrected.holds(place, mean.value, (low, high)),
-        detectable_difference(mean.n, spread, level),
+        detectable_by_flips(mean.n, spread, level, parts),
         wanted,
-        sources_needed(wanted, spread, level) if wanted else None,
+        needed_by_flips(wanted, spread, level, parts) if wanted else None,
         meeting.missing,
     )

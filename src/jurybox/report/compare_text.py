@@ -106,8 +106,10 @@ def _limit(pair: PairComparison, comparison: Comparison) -> str:
     sources = _count(pair.difference.n, "source")
     if least_p(pair.difference.n) > comparison.level:
         return f"{sources} cannot show any, however large"
-    if pair.detectable is None:
+    if pair.detectable is None and pair.d_z is None:
         return "the differences have no spread to plan with"
+    if pair.detectable is None:
+        return f"{sources} with so many ties cannot show any with 80 % power"
     return f"{sources} can show {pair.detectable:.2f} or more with 80 % power"
 
 
@@ -186,10 +188,13 @@ def _legend(comparison: Comparison, width: int) -> str:
         )
     if any(pair.difference.n_unscored for pair in pairs):
         told.append("-k beside n: sources unscored on one side or both")
+    if any(pair.difference.value is None for pair in pairs):
+        told.append("none: fewer than two sources have a score of both, so nothing can be said")
     missing = sum(pair.missing for pair in pairs)
     if missing:
         told.append(f"left out, because only one of a pair was judged there: {_count(missing, 'source')} in all")
-    told.append("shows: the smallest difference that n sources show with 80 % power after the correction")
+    if any(pair.detectable is not None for pair in pairs):
+        told.append("shows: the smallest difference that n sources show with 80 % power after the correction")
     return "\n".join(textwrap.fill(line, width, subsequent_indent="  ") for line in told)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from jurybox.data import Ratings
 from jurybox.errors import SetupError, unknown_name
+from jurybox.report.agree_data import Key, ratings_by_rubric
 from jurybox.report.judge import JudgeSummary
 from jurybox.report.jury import JurySummary
 from jurybox.report.summary import Summary, summarise
@@ -25,7 +26,6 @@ from jurybox.stats.ppi import Powered, ppi_means
 from jurybox.store import RunReader
 from jurybox.types import SCALE
 
-Key = tuple[str, str]
 # What to begin with where a system has no interval to halve.
 FIRST_LABELS = 10
 RANDOM = (
@@ -146,9 +146,13 @@ def estimate_run(
     for rubric in rubrics:
         if rubric not in told.signatures:
             raise SetupError(f"--rubrics: {unknown_name('rubric', rubric, told.signatures)}")
-    labels = _labels(_own(reader) if ratings is None else ratings)
     where = source or str(reader.path)
     wanted = list(rubrics or told.signatures)
+    # Every single rating must be on the scale: a mean of raters may hide one that is not.
+    labels = {
+        rubric: {item: fmean(raters.values()) for item, raters in items.items()}
+        for rubric, items in ratings_by_rubric(reader, ratings, where).items()
+    }
     rated = [rubric for rubric in wanted if rubric in labels]
     if not rated:
         raise SetupError(
@@ -181,35 +185,12 @@ def _judge(summary: Summary, judge: str | None) -> JudgeSummary:
     return known[judge]
 
 
-def _own(reader: RunReader) -> Ratings:
-    found: dict[Key, dict[str, dict[str, float]]] = {}
-    for id_, system, rubric, rater, score in reader.ratings():
-        found.setdefault((id_, system), {}).setdefault(rubric, {})[rater] = score
-    return found
-
-
-def _labels(ratings: Ratings) -> dict[str, dict[Key, float]]:
-    """Rubric -> item -> mean of its raters."""
-    labels: dict[str, dict[Key, float]] = {}
-    for item, rubrics in ratings.items():
-        for rubric, raters in rubrics.items():
-            if raters:
-                labels.setdefault(rubric, {})[item] = fmean(raters.values())
-    return labels
-
-
 def _refuse_strangers(
     labels: Mapping[str, Mapping[Key, float]], scores: Mapping[str, Mapping[Key, float]], where: str
 ) -> int:
-    """How many rated items the run does not have; refuses ratings off the scale, or of other items altogether."""
+    """How many rated items the run does not have; refuses ratings of other items altogether."""
     foreign: set[Key] = set()
     for rubric, scored in scores.items():
-        off = [score for score in labels[rubric].values() if not SCALE[0] <= score <= SCALE[-1]]
-        if off:
-            raise SetupError(
-                f"{where}: human ratings of '{rubric}' are off the scale {SCALE[0]}-{SCALE[-1]}, as {off[0]:g}; bring "
-                "them to the judge's scale"
-            )
         strangers = [item for item in labels[rubric] if item not in scored]
         if len(strangers) == len(labels[rubric]):
             mine, theirs = next(iter(scored), ("-", "-")), strangers[0]

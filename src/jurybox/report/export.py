@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from jurybox.errors import SetupError
+from jurybox.report.calibrated import calibrated_judgments, uncalibrated
 from jurybox.store import RunReader
 from jurybox.types import Judgment
 
@@ -38,11 +39,20 @@ COLUMNS: Mapping[str, str] = {
     "quotes": "string",
     "signature": "string",
 }
+# What a calibration adds: the raw score stays what it is.
+CALIBRATED: Mapping[str, str] = {"calibrated_score": "float64", "calibrated_signature": "string"}
 _ROWS_A_GROUP = 10_000
 
 
-def export_rows(reader: RunReader) -> Iterator[Row]:
-    return map(_row, reader.judgments())
+def export_rows(reader: RunReader, calibration: str | None = None) -> Iterator[Row]:
+    """One row a judgment; with the name of a calibration, its item's calibrated score beside the raw one."""
+    if calibration is None:
+        return map(_row, reader.judgments())
+    uncalibrated(reader, calibration)  # refuses a name that serves nothing, before the first row
+    return (
+        {**_row(judgment), "calibrated_score": score, "calibrated_signature": signature}
+        for judgment, score, signature in calibrated_judgments(reader, calibration)
+    )
 
 
 def _row(judgment: Judgment) -> Row:
@@ -70,18 +80,19 @@ def _row(judgment: Judgment) -> Row:
     }
 
 
-def export_run(reader: RunReader, to: Path) -> int:
+def export_run(reader: RunReader, to: Path, calibration: str | None = None) -> int:
     """Write every judgment to a file by its ending; returns how many."""
     write = FORMATS.get(to.suffix.lower())
     if write is None:
         raise SetupError(f"--to {to}: unknown ending '{to.suffix}'; known: {', '.join(FORMATS)}")
     try:
-        return write(export_rows(reader), to)
+        columns = COLUMNS if calibration is None else {**COLUMNS, **CALIBRATED}
+        return write(export_rows(reader, calibration), to, columns)
     except OSError as exc:
         raise SetupError(f"--to {to}: cannot be written: {exc.strerror or exc}") from exc
 
 
-def _write_jsonl(rows: Iterable[Row], to: Path) -> int:
+def _write_jsonl(rows: Iterable[Row], to: Path, columns: Mapping[str, str]) -> int:
     count = 0
     with to.open("wb") as file:
         for row in rows:
@@ -90,10 +101,10 @@ def _write_jsonl(rows: Iterable[Row], to: Path) -> int:
     return count
 
 
-def _write_csv(rows: Iterable[Row], to: Path) -> int:
+def _write_csv(rows: Iterable[Row], to: Path, columns: Mapping[str, str]) -> int:
     count = 0
     with to.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
+        writer = csv.DictWriter(file, columns)
         writer.writeheader()
         for row in rows:
             writer.writerow(row)
@@ -101,11 +112,11 @@ def _write_csv(rows: Iterable[Row], to: Path) -> int:
     return count
 
 
-def _write_parquet(rows: Iterable[Row], to: Path) -> int:
+def _write_parquet(rows: Iterable[Row], to: Path, columns: Mapping[str, str]) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in COLUMNS.items()])
+    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in columns.items()])
     rows, count = iter(rows), 0
     with pq.ParquetWriter(to, schema) as writer:
         while group := list(islice(rows, _ROWS_A_GROUP)):

@@ -8,6 +8,7 @@ to judge a rubric (every verdict `unsupported`) is not on that rubric's panel. B
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -126,6 +127,7 @@ def convene(
         panels=panels,
         alpha={rubric: _alpha(ballot) for rubric, ballot in ballots.items() if len(ballot.panel) > 1},
         learned=learned,
+        distributions=_distributions(ballots, jury, learned),
     )
 
 
@@ -195,6 +197,22 @@ def _systems(
         for system, scores in by_system.items():
             systems.setdefault(system, {})[rubric] = _estimate(scores, weights is not None)
     return systems
+
+
+def _distributions(
+    ballots: Mapping[str, _Ballot], jury: JuryCombine, learned: Mapping[str, LearnedWeights]
+) -> dict[str, dict[str, tuple[int, ...]]]:
+    """System -> rubric -> how many items have a score nearest to each step of the scale; halves go up."""
+    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    for rubric, ballot in ballots.items():
+        weights = learned[rubric].weights if rubric in learned else None
+        nearest: dict[str, Counter[int]] = {}
+        for (_, system), score in zip(ballot.items, _combined(ballot.scores, jury, weights), strict=True):
+            if not math.isnan(score):
+                nearest.setdefault(system, Counter())[int(score + 0.5)] += 1
+        for system, counts in nearest.items():
+            found.setdefault(system, {})[rubric] = tuple(counts[step] for step in SCALE)
+    return found
 
 
 def _combined(scores: NDArray[np.float64], jury: JuryCombine, weights: Sequence[float] | None) -> list[float]:

@@ -10,7 +10,7 @@ from jurybox.report.judge import JudgeSummary, QuoteCount, SampleSummary
 from jurybox.report.jury import BASELINE, JuryCombine, JurySummary, convene
 from jurybox.stats import Combine, mean_agreement, mean_of_scores, mean_spread
 from jurybox.store import RunReader
-from jurybox.types import Estimate
+from jurybox.types import SCALE, Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def _judges(reader: RunReader, combine: Combine) -> tuple[JudgeSummary, ...]:
     for tally in reader.tallies(combine):
         estimate = mean_of_scores(tally.scored, tally.total, tally.total_of_squares, tally.items - tally.scored)
         systems.setdefault(tally.judge, {}).setdefault(tally.system, {})[tally.rubric] = estimate
-    samples, lacks = _samples(reader), reader.lacks()
+    samples, lacks, distributions = _samples(reader), reader.lacks(), _distributions(reader, combine)
     quotes = {judge: QuoteCount(*counts) for judge, counts in reader.quote_counts().items()}
     return tuple(
         JudgeSummary(
@@ -78,9 +78,20 @@ def _judges(reader: RunReader, combine: Combine) -> tuple[JudgeSummary, ...]:
             samples.get(judge, {}),
             lacks.get(judge, {}),
             quotes.get(judge),
+            distributions.get(judge, {}),
         )
         for judge in dict.fromkeys(judge for _, judge in signatures)
     )
+
+
+def _distributions(reader: RunReader, combine: Combine) -> dict[str, dict[str, dict[str, tuple[int, ...]]]]:
+    """Judge -> system -> rubric -> how many items have a score nearest to each step of the scale."""
+    found: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {}
+    for rubric, judge, system, nearest, count in reader.distributions(combine):
+        counts = found.setdefault(judge, {}).setdefault(system, {})
+        before = counts.get(rubric, (0,) * len(SCALE))
+        counts[rubric] = tuple(count if step == nearest else other for step, other in zip(SCALE, before, strict=True))
+    return found
 
 
 def _samples(reader: RunReader) -> dict[str, dict[str, SampleSummary]]:

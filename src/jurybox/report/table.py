@@ -9,7 +9,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jurybox.report.judge import JudgeSummary
+from jurybox.report.calibrate_text import applied_text, calibrated_by, marked, raw_text
+from jurybox.report.judge import IN_SAMPLE, JudgeSummary
 from jurybox.report.jury import BASELINE, JurySummary
 from jurybox.report.summary import Summary
 from jurybox.types import DIRECT, Estimate
@@ -17,6 +18,7 @@ from jurybox.types import DIRECT, Estimate
 _GAP = "  "
 # A system's name beyond this goes on in the next line of the head.
 NAME_WIDTH = 24
+_BARS = "▁▂▃▄▅▆▇█"
 _JURY_WORDS = {"mean": "mean", "median": "median", "learned": "weighted mean"}
 
 
@@ -25,6 +27,8 @@ def summary_text(summary: Summary, width: int = 80) -> str:
     parts = [] if summary.jury is None else _jury_text(summary.jury, width)
     baselines_last = sorted(summary.judges, key=lambda judge: judge.judge.startswith(BASELINE))
     parts += [_judge_text(judge, width) for judge in baselines_last]
+    if any(judge.maps for judge in (summary.main, *summary.judges)):
+        parts.append(_filled(IN_SAMPLE, width))
     if summary.spent.get("tokens_in") or summary.spent.get("cost", 0) != 0:
         parts.append(textwrap.fill(_spent(summary.spent), width))
     if summary.missing:
@@ -38,9 +42,11 @@ def summary_text(summary: Summary, width: int = 80) -> str:
 def _judge_text(judge: JudgeSummary, width: int) -> str:
     if not judge.systems:
         return f"Judge {judge.judge}: no judgments yet"
-    rubrics = list(judge.signatures)
-    head = f"Judge {judge.judge}\nmean score 1-5 (5 is best), 95 % interval over items, n scored"
-    grids = tables(rubrics, judge.systems, width)
+    means = f"mean score 1-5 (5 is best){calibrated_by(judge)}, 95 % interval over items, n scored"
+    about = _filled(f"{means}{_bars_told(judge)}", width)
+    head = "\n".join((f"Judge {judge.judge}", about, *raw_text(judge, width)))
+    shown = marked(judge)
+    grids = tables(list(shown.signatures), shown.systems, width, shown.distributions) + applied_text(judge, width)
     foot = "\n".join((_losses(judge, width), *_remarks(judge, width), _signatures(judge)))
     return "\n\n".join((head, *grids, *_samples_text(judge, width), foot))
 
@@ -53,6 +59,16 @@ def _remarks(judge: JudgeSummary, width: int) -> list[str]:
     elif judge.quotes is not None:
         told.append(f"All {judge.quotes.quotes:,} quotes are in the material")
     return [textwrap.fill(line, width, subsequent_indent=_GAP) for line in told]
+
+
+def _bars_told(judge: JudgeSummary) -> str:
+    return "; bars: how many items are nearest to 1, 2, 3, 4, 5" if judge.distributions else ""
+
+
+def sparkline(counts: Sequence[int]) -> str:
+    """A bar a count, the highest one full; a dot where there is nothing, for an empty place is easily overlooked."""
+    most = max(counts, default=0)
+    return "".join(_BARS[-(-count * len(_BARS) // most) - 1] if count else "·" for count in counts)
 
 
 def _samples_text(judge: JudgeSummary, width: int) -> list[str]:
@@ -80,16 +96,21 @@ def _jury_text(jury: JurySummary, width: int) -> list[str]:
         return []
     members = "\n".join(f"{_GAP}{judge}" for judge in jury.judges)
     count = len(jury.judges)
-    head = f"Jury: {_JURY_WORDS[jury.combine]} of {count} judges\n{members}\n" + _filled(
-        "mean score 1-5 (5 is best), 95 % interval over items, n scored by every judge; -k counts items that were not",
+    means = _filled(
+        f"mean score 1-5 (5 is best){calibrated_by(jury)}, 95 % interval over items, n scored by every judge; -k "
+        f"counts items that were not{_bars_told(jury)}",
         width,
     )
+    head = f"Jury: {_JURY_WORDS[jury.combine]} of {count} judges\n{members}\n"
+    head += "\n".join((means, *raw_text(jury, width)))
     absent = [
         f"{_GAP}{rubric}: without {', '.join(judge for judge in jury.judges if judge not in panel)}"
         for rubric, panel in jury.panels.items()
         if len(panel) < count
     ]
-    parts = [head, *tables(list(jury.signatures), jury.systems, width)]
+    shown = marked(jury)
+    parts = [head, *tables(list(shown.signatures), shown.systems, width, shown.distributions)]
+    parts += applied_text(jury, width)
     if absent:
         parts.append("Smaller panels (the rubric was not asked, or is unsupported):\n" + "\n".join(absent))
     parts.append(_signatures(jury))
@@ -133,13 +154,21 @@ def _weights_text(jury: JurySummary, width: int) -> list[str]:
     return [weights, head, *tables(rubrics, rmse, width), *tables(rubrics, pearson, width)]
 
 
-def tables(rubrics: Sequence[str], columns: Mapping[str, Mapping[str, Estimate]], width: int) -> list[str]:
-    """Estimates in columns beside the rubrics' names, in as many tables as the width asks for."""
+def tables(
+    rubrics: Sequence[str],
+    columns: Mapping[str, Mapping[str, Estimate]],
+    width: int,
+    distributions: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
+) -> list[str]:
+    """Estimates in columns beside the rubrics' names, in as many tables as the width asks for; bars below, if any."""
     label_width = max(len(name) for name in rubrics)
-    lines = {name: _column(name, rubrics, estimates) for name, estimates in columns.items()}
+    lines = {
+        name: _column(name, rubrics, estimates, distributions.get(name, {}) if distributions else None)
+        for name, estimates in columns.items()
+    }
+    labels = _labels(rubrics, 3 if distributions else 2)
     return [
-        _grid(_levelled([_labels(rubrics), *(lines[name] for name in names)]))
-        for names in _folded(lines, width - label_width)
+        _grid(_levelled([labels, *(lines[name] for name in names)])) for names in _folded(lines, width - label_width)
     ]
 
 
@@ -163,16 +192,23 @@ def _count(number: int) -> str:
     return f"{number:,}" if number < 100_000 else f"{number / 1e6:,.1f} M"
 
 
-def _labels(rubrics: Sequence[str]) -> list[str]:
-    return ["", *(line for rubric in rubrics for line in (rubric, ""))]
+def _labels(rubrics: Sequence[str], height: int) -> list[str]:
+    return ["", *(line for rubric in rubrics for line in (rubric, *[""] * (height - 1)))]
 
 
-def _column(system: str, rubrics: Sequence[str], estimates: Mapping[str, Estimate]) -> list[str]:
-    """A system's column: its name, then two lines a rubric, the mean with its n, and the interval."""
+def _column(
+    system: str,
+    rubrics: Sequence[str],
+    estimates: Mapping[str, Estimate],
+    bars: Mapping[str, Sequence[int]] | None = None,
+) -> list[str]:
+    """A system's column: its name, then two lines a rubric, the mean with its n, and the interval; a third of bars."""
     lines = textwrap.wrap(system, NAME_WIDTH)
     for rubric in rubrics:
         estimate = estimates.get(rubric)
         lines += ["-", ""] if estimate is None else [_mean(estimate), _interval(estimate)]
+        if bars is not None:
+            lines.append(sparkline(bars.get(rubric, ())))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Trivial judges beside a real one: word count, a constant, which system wrote it, words shared with the source.
+"""Trivial judges beside a real one: word count, a constant, which system wrote it, ROUGE against the source.
 
 What each knows is little, and each must be beaten by a judge that reads. A judge beats one when PERM-BOTH says so at
 summary level and the interval of the difference, drawn over sources and systems, lies above 0. The test alone is not
@@ -98,6 +98,7 @@ def against_trivial(judged: Floats, people: Floats, grid: Grid, facts: Facts, dr
         CONSTANT: np.where(missing, np.nan, float(SCALE[len(SCALE) // 2])),
         "system": np.where(missing, np.nan, system_identity(people)),
         "rouge": np.where(missing, np.nan, grid.table(facts.rouge)),
+        "rouge_l": np.where(missing, np.nan, grid.table(facts.rouge_l)),
     }
     tables = {name: table for name, table in tables.items() if not np.isnan(table).all()}
     own = summary_level(judged, people, HEADLINE, draws)

@@ -201,17 +201,25 @@ def _redrawn_kendall(x: Floats, y: Floats, weights: Floats) -> Floats:
     return ratio(pairs @ (one * other).T, pairs @ abs(one).T, pairs @ abs(other).T)
 
 
+# The cube of it is what single precision counts exactly: 2^24.
+_EXACT_COLUMNS = 256
+
+
 def _redrawn_spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
     import numpy as np
 
-    found = np.empty((len(weights), len(x)))
-    there = ~np.isnan(x)
-    for row, (one, other) in enumerate(zip(signs(x), signs(y), strict=True)):
-        drawn = weights * there[row]
-        ranks, others = drawn @ one.T, drawn @ other.T
-        weighted, weighted_others = drawn * ranks, drawn * others
-        found[:, row] = ratio(_dots(weighted, others), _dots(weighted, ranks), _dots(weighted_others, others))
-    return found
+    # Sums of whole numbers, none above columns^3: single precision holds them exactly. Draws lie along the rows of
+    # memory, so that every step is one long loop.
+    kind = np.float32 if x.shape[1] <= _EXACT_COLUMNS else np.float64
+    sums = np.empty((3, len(x), len(weights)))
+    there, drawings = (~np.isnan(x)).astype(kind), np.ascontiguousarray(weights.T.astype(kind))
+    for row, (one, other) in enumerate(zip(signs(x).astype(kind), signs(y).astype(kind), strict=True)):
+        drawn = drawings * there[row][:, None]
+        ranks, others = one @ drawn, other @ drawn
+        weighted = drawn * ranks
+        for place, pair in enumerate(((weighted, others), (weighted, ranks), (drawn * others, others))):
+            sums[place, row] = np.einsum("ij,ij->j", *pair)
+    return np.ascontiguousarray(ratio(*sums).T)
 
 
 def _dots(one: Floats, other: Floats) -> Floats:

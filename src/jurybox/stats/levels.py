@@ -72,8 +72,17 @@ def _mean_known(rows: Floats, weights: Floats) -> Floats:
     import numpy as np
 
     known = ~np.isnan(rows)
-    total, count = (weights * np.nan_to_num(rows)).sum(axis=1), (weights * known).sum(axis=1)
+    total, count = (_sums(weights, side) for side in (np.where(known, rows, 0.0), known.astype(np.float64)))
     return np.asarray(np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0))
+
+
+def _sums(weights: Floats, rows: Floats) -> Floats:
+    """Row by row sum of weights x rows, either of which may be one row for all; without a table of the products."""
+    import numpy as np
+
+    if len(rows) == 1:
+        return np.asarray(weights @ rows[0])
+    return np.asarray(rows @ weights[0] if len(weights) == 1 else np.einsum("ij,ij->i", weights, rows))
 
 
 def _ramps(scores: ArrayLike, human: ArrayLike) -> tuple[Floats, Floats]:

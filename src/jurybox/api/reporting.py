@@ -1,0 +1,70 @@
+"""`report`: one self-contained page about a run.
+
+The function has the name of the command, and `jurybox.report` is also the room where reports are made. Both are one
+name to Python, so the room is made callable: `jurybox.report(run)` writes the page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jurybox.api.looking import Run, path_of
+from jurybox.errors import SetupError
+from jurybox.report.html import ITEMS, report_html
+from jurybox.store import RunReader
+
+
+def report(
+    run: str | Path | Run,
+    out: str | Path | None = None,
+    *,
+    items: int = ITEMS,
+    stress: str | Path | None = None,
+) -> Path:
+    """Write a run as one HTML page that needs nothing else; returns where it is.
+
+    `out` is beside the run, named after it, unless given. `items` is how many are shown of each kind (best, worst, most
+    disputed). `stress` is a file that `jurybox stress --json` wrote about the same judge.
+    """
+    if items < 0:
+        raise SetupError(f"--items: {items} is below zero")
+    path = path_of(run)
+    target = path.with_suffix(".html") if out is None else Path(out)
+    if target.resolve() == path.resolve():
+        raise SetupError(f"--out {target}: is the run itself; give the page another name")
+    told = None if stress is None else _document(Path(stress))
+    with RunReader(path) as reader:
+        page = report_html(reader, items=items, stress=told)
+    try:
+        target.write_text(page, "utf-8", "xmlcharrefreplace")
+    except OSError as exc:
+        raise SetupError(f"--out {target}: cannot be written: {exc.strerror or exc}") from exc
+    return target
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    import orjson
+
+    try:
+        found = orjson.loads(path.read_bytes())
+    except OSError as exc:
+        raise SetupError(f"--stress {path}: cannot be read: {exc.strerror or exc}") from exc
+    except orjson.JSONDecodeError as exc:
+        raise SetupError(f"--stress {path}: is no JSON: {exc}") from exc
+    if not isinstance(found, dict):
+        raise SetupError(f"--stress {path}: is no document of `jurybox stress --json`")
+    return found
+
+
+class _CallableRoom(ModuleType):
+    """The room `jurybox.report`, which writes a page when it is called."""
+
+    def __call__(self, run: str | Path | Run, out: str | Path | None = None, **options: Any) -> Path:
+        return report(run, out, **options)
+
+
+sys.modules["jurybox.report"].__class__ = _CallableRoom

@@ -1,0 +1,96 @@
+"""Reading the narrow columns of a run into a `RunIndex`: one pass over judgments, one over items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jurybox.report.browsing import RunIndex
+from jurybox.store import RunReader
+from jurybox.store.browsing import SeriesRow, item_rows, newest, series_rows, verdict_rows
+from jurybox.types import STATUSES
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[Any]
+
+
+def read_index(reader: RunReader) -> RunIndex:
+    """Everything narrow of a run. Items are read after judgments, so that every judgment has its item."""
+    import numpy as np
+
+    latest = newest(reader)
+    shape = np.dtype([("item", "i8"), ("series", "i4"), ("score", "f8"), ("status", "i4")])
+    verdicts = np.fromiter(verdict_rows(reader), dtype=shape)
+    systems: dict[str, int] = {}
+    triples = ((item, systems.setdefault(system, len(systems)), rank) for item, system, rank in item_rows(reader))
+    items = np.fromiter(triples, dtype=np.dtype([("item", "i8"), ("system", "i4"), ("source", "i4")]))
+    items.sort(order="item")
+    series = tuple(series_rows(reader))
+    names, codes = _in_order(systems, items["system"])
+    cells = _cells(verdicts, {one.number: place for place, one in enumerate(series)})
+    cells["cell_item"] = np.searchsorted(items["item"], cells["cell_item"])
+    return RunIndex(
+        series,
+        names,
+        items["item"].copy(),
+        codes,
+        items["source"].copy(),
+        newest=latest,
+        status_counts=_status_counts(verdicts, series),
+        **cells,
+    )
+
+
+def _in_order(systems: Mapping[str, int], codes: Numbers) -> tuple[tuple[str, ...], Numbers]:
+    """Systems in the order they were first judged, as `show` has them, and each item's among them."""
+    import numpy as np
+
+    names = {code: name for name, code in systems.items()}
+    present, first = np.unique(codes, return_index=True)
+    order = present[np.argsort(first)]
+    again = np.zeros(len(names), dtype=np.int32)
+    again[order] = np.arange(len(order))
+    return tuple(names[int(code)] for code in order), again[codes]
+
+
+def _cells(verdicts: NDArray[np.void], places: Mapping[int, int]) -> dict[str, Any]:
+    """One row for each item and series out of its samples, which stand together."""
+    import numpy as np
+
+    item, series, score = verdicts["item"], verdicts["series"], verdicts["score"]
+    new = np.ones(len(verdicts), dtype=bool)
+    new[1:] = (item[1:] != item[:-1]) | (series[1:] != series[:-1])
+    starts = np.flatnonzero(new)
+    if not len(starts):
+        kinds = {"cell_score": "f8", "cell_low": "f4", "cell_high": "f4"}
+        names = ("cell_item", "cell_series", "cell_score", "cell_low", "cell_high", "cell_statuses", "cell_lost")
+        return {name: np.zeros(0, dtype=kinds.get(name, "i4")) for name in names}
+    scored = score >= 0
+    counts = np.add.reduceat(scored.astype(np.int32), starts)
+    totals = np.add.reduceat(np.where(scored, score, 0.0), starts)
+    none = counts == 0
+    lookup = np.zeros(max(places) + 1, dtype=np.int32)
+    lookup[list(places)] = list(places.values())
+    low = np.minimum.reduceat(np.where(scored, score, np.inf), starts)
+    high = np.maximum.reduceat(np.where(scored, score, -np.inf), starts)
+    return {
+        "cell_item": item[starts].astype(np.int32, copy=False),
+        "cell_series": lookup[series[starts]],
+        "cell_score": np.where(none, np.nan, totals / np.maximum(counts, 1)),
+        "cell_low": low.astype(np.float32),
+        "cell_high": high.astype(np.float32),
+        "cell_statuses": np.bitwise_or.reduceat(1 << verdicts["status"], starts).astype(np.int32),
+        "cell_lost": (np.diff(np.append(starts, len(verdicts))) - counts).astype(np.int32),
+    }
+
+
+def _status_counts(verdicts: NDArray[np.void], series: tuple[SeriesRow, ...]) -> NDArray[np.int64]:
+    import numpy as np
+
+    numbers = [one.number for one in series]
+    flat = verdicts["series"].astype(np.int64) * len(STATUSES) + verdicts["status"]
+    counts = np.bincount(flat, minlength=(max(numbers, default=0) + 1) * len(STATUSES))
+    return counts.reshape(-1, len(STATUSES))[numbers] if numbers else np.zeros((0, len(STATUSES)), dtype=np.int64)
