@@ -14,6 +14,9 @@ FORMAT = 2
 PAGE_BYTES = 16 * 1024
 # WAL pages between checkpoints: 64 MiB, so that a checkpoint is rare beside the commits.
 CHECKPOINT_PAGES = 4096
+# Seconds to wait for another writer, as a run and its annotators do for each other. Each holds the file for a moment,
+# but SQLite's queue is no queue: whoever asks most often gets it, so patience must outlast a busy import.
+PATIENCE = 60
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
@@ -24,7 +27,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     else:
         open_to_read(path).close()  # a foreign file is refused before anything could be written to it
     # Made in one thread, written from another, never by two at a time.
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     if fresh:
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode = WAL")

@@ -15,10 +15,12 @@ if sys.platform != "win32":  # there the lock is left out
 class WriterLock:
     """Held from construction to `release`; the kernel lets go of it when the process dies.
 
-    A file of its own, because closing any descriptor of an SQLite file drops SQLite's own locks on it.
+    A file of its own, because closing any descriptor of an SQLite file drops SQLite's own locks on it. `advice` is what
+    whoever comes too late should do.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, advice: str = "wait for it, or give another --out") -> None:
+        self._advice = advice
         self._path = path.with_name(path.name + "-lock")
         while True:
             self._descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
@@ -33,7 +35,7 @@ class WriterLock:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as exc:
             os.close(self._descriptor)
-            raise StoreError(f"{path}: another jurybox is writing to it; wait for it, or give another --out") from exc
+            raise StoreError(f"{path}: another jurybox is writing to it; {self._advice}") from exc
 
     def _still_named(self) -> bool:
         try:

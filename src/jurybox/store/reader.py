@@ -14,6 +14,7 @@ from typing import Any
 from jurybox.errors import StoreError
 from jurybox.stats import COMBINING, Combine
 from jurybox.store.connection import open_to_read
+from jurybox.store.rated import ANNOTATIONS, rated
 from jurybox.store.replies import REPLY_COLUMNS, from_row
 from jurybox.types import Judgment, Quote, Signature, Status, Verdict
 
@@ -132,6 +133,16 @@ class RunReader:
         """
         return self._rows(query, (rubric,))
 
+    def distributions(self, combine: Combine = "mean") -> list[tuple[str, str, str, int, int]]:
+        """Rubric, judge, system, step of the scale, and how many items have a score nearest to it (halves go up)."""
+        query = f"""
+            SELECT rubric, judge, system, CAST(one + 0.5 AS INTEGER), COUNT(*)
+            FROM (SELECT item, series, {self._combined(combine)} AS one FROM judgments GROUP BY item, series)
+            JOIN items USING (item) JOIN series USING (series)
+            WHERE one IS NOT NULL GROUP BY series, system, 4
+        """
+        return list(self._rows(query))
+
     def sample_tallies(self) -> list[SampleTally]:
         """One row for each series in which an item has more than one sample."""
         self._connection.create_function("root", 1, math.sqrt, deterministic=True)
@@ -196,16 +207,16 @@ class RunReader:
             "cost": cost if priced else None,
         }
 
-    def judgments(self) -> Iterator[Judgment]:
-        """Every judgment with its reply, item by item, streamed."""
+    def judgments(self, of: tuple[str, str] | None = None) -> Iterator[Judgment]:
+        """Every judgment with its reply, item by item, streamed; with `of`, those of one item (id, system)."""
         signatures = self.signatures()
         query = f"""
             SELECT id, system, rubric, judge, j.sample, status, score, reasons, prompt_digest, cost, error, shown,
                    {_QUOTES}, {", ".join(REPLY_COLUMNS)}
             FROM judgments j JOIN items USING (item) JOIN series USING (series) JOIN calls USING (call)
-            ORDER BY j.item, j.series, j.sample
+            {"" if of is None else "WHERE id = ? AND system = ?"} ORDER BY j.item, j.series, j.sample
         """
-        for row in self._rows(query):
+        for row in self._rows(query, of or ()):
             id_, system, rubric, judge, sample, status, score, reasons, digest, cost, error, shown, quotes, *reply = row
             yield Judgment(
                 id_,
@@ -233,8 +244,18 @@ class RunReader:
         return {"summary": row[0], "source": json.loads(row[1]), "metadata": json.loads(row[2])}
 
     def ratings(self) -> Iterator[tuple[str, str, str, str, float]]:
-        """Human ratings: id, system, rubric, rater, score."""
-        return self._rows("SELECT id, system, rubric, rater, score FROM ratings JOIN items USING (item)")
+        """What people say now: id, system, rubric, rater, score. Annotations stand over what came with the data."""
+        query = f"SELECT id, system, rubric, rater, score FROM {self.rated} JOIN items USING (item)"
+        return self._rows(f"{query} ORDER BY item, rubric, rater")
+
+    @property
+    def rated(self) -> str:
+        """SQL for the table of all current ratings; looked up each time, for the first annotation may come any time."""
+        return rated(self.has_table(ANNOTATIONS))
+
+    def has_table(self, name: str) -> bool:
+        """Whether the file has a table that is made when it is first needed."""
+        return self._one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)) is not None
 
     def attempts(self) -> Iterator[tuple[int, str | None, str | None]]:
         """Tries before the last one: call, error, text."""
