@@ -15,7 +15,7 @@ ROOT = Path(jurybox.__file__).parent
 TIERS = (
     "errors places templates | types | fields language weights | rubrics prompts material parsing evidence judges data "
     "stats perturb "
-    "| store | runner | report | api | web cli"
+    "| store | runner | report | api | web cli pytest_plugin"
 )
 TIER = {room: number for number, rooms in enumerate(TIERS.split("|")) for room in rooms.split()}
 FRONT_DOOR = ("__init__", "__main__")  # names of the package itself: they hand out what api, errors and types hold

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -14,6 +17,7 @@ from typing import Any
 import pytest
 
 from jurybox.report import JudgeSummary, Summary, plan_text, summary_text
+from jurybox.report.table import sparkline
 from jurybox.rubrics import packs
 from jurybox.runner import Plan
 from jurybox.runner.plan import JudgePlan
@@ -125,6 +129,77 @@ def test_a_plan_fits_80_columns_and_says_when_a_price_is_unknown() -> None:
     assert "$6,172.84" in text, "half, with --batch"
     assert "unknown (give --price IN,OUT)" in text
     assert "Nothing was sent." in text
+
+
+@pytest.mark.parametrize(
+    ("counts", "bars"),
+    [
+        ((0, 0, 0, 0, 0), "·····"),
+        ((1, 0, 0, 0, 1000), "▁···█"),
+        ((1, 2, 3, 4, 8), "▁▂▃▄█"),
+        ((7, 7, 7, 7, 7), "█████"),
+        ((), ""),
+    ],
+)
+def test_a_sparkline_shows_whatever_is_there(counts: tuple[int, ...], bars: str) -> None:
+    """The highest bar is full; one item among a thousand is seen, and no item is a dot."""
+    assert sparkline(counts) == bars
+
+
+def test_distributions_stand_below_the_intervals_and_fit_80_columns() -> None:
+    systems = [f"gpt-4o-mini-{number}" for number in range(13)]
+    whole = summary(dict.fromkeys(systems, SOME))
+    bars = {system: dict.fromkeys(RUBRICS, (1, 2, 3, 4, 8)) for system in systems[:-1]}
+    text = summary_text(replace(whole, judges=(replace(whole.judges[0], distributions=bars),)))
+    lines = table_lines(text)
+    assert max(map(len, lines)) <= 80
+    assert text.count("▁▂▃▄█") == 12 * len(RUBRICS)
+    first = next(number for number, line in enumerate(lines) if line.startswith(RUBRICS[0]))
+    column = lines[first].index("3.50")
+    assert lines[first + 1][column : column + 4].startswith("3.")
+    assert lines[first + 2][column : column + 5] == "▁▂▃▄█"
+    assert lines[first + 3].startswith(RUBRICS[1])
+    assert "bars: how many" in text
+    assert "bars" not in summary_text(whole)
+
+
+TERMINAL = {"TERM": "xterm-256color", "COLUMNS": "80", "NO_COLOR": ""}
+
+
+def on_a_terminal(folder: Path, *words: str, **environment: str) -> str:
+    """What the real command writes when standard output is a terminal."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "jurybox", *words]
+    with subprocess.Popen(command, cwd=folder, stdout=theirs, env={**os.environ, **TERMINAL, **environment}) as process:
+        os.close(theirs)
+        written = b""
+        with contextlib.suppress(OSError):  # Linux says EIO when the other side is closed
+            while part := os.read(ours, 65536):
+                written += part
+        assert process.wait() == 0
+    os.close(ours)
+    return written.decode()
+
+
+@pytest.mark.usefixtures("shown")
+def test_colour_is_for_terminals_and_says_nothing_of_its_own(tmp_path: Path) -> None:
+    coloured = on_a_terminal(tmp_path, "show", "run.db")
+    assert "\x1b[1mJudge baseline/length\x1b[0m" in coloured
+    plain = re.sub(r"\x1b\[[\d;]*m", "", coloured)
+    assert plain == on_a_terminal(tmp_path, "show", "run.db", NO_COLOR="1")
+    assert plain == on_a_terminal(tmp_path, "show", "run.db", TERM="dumb")
+    piped = subprocess.run(
+        [sys.executable, "-m", "jurybox", "show", "run.db"], cwd=tmp_path, check=True, capture_output=True
+    )
+    assert piped.stdout.decode() == plain.replace("\r\n", "\n")
+
+
+@pytest.mark.usefixtures("shown")
+def test_bars_are_digits_where_the_encoding_has_none(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "jurybox", "show", "run.db"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, env=environment)
+    assert re.search(r"^ +[1-8.]{5}( |$)", done.stdout.decode("ascii"), re.MULTILINE)
 
 
 ESTIMATE = {"value", "low", "high", "n", "n_unscored", "method", "seed"}

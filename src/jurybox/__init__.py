@@ -11,7 +11,26 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from jurybox.api import Run, aduel, aevaluate, agree, compare, duel, estimate, evaluate, export, plan, show
+    from jurybox.api import (
+        Run,
+        aduel,
+        aevaluate,
+        agree,
+        astress,
+        calibrate,
+        calibrations,
+        compare,
+        duel,
+        estimate,
+        evaluate,
+        export,
+        export_ratings,
+        import_ratings,
+        plan,
+        report,
+        show,
+        stress,
+    )
     from jurybox.errors import (
         DataError,
         JudgeFailure,
@@ -31,13 +50,20 @@ _ROOMS = {
         "aduel",
         "aevaluate",
         "agree",
+        "astress",
+        "calibrate",
+        "calibrations",
         "compare",
         "duel",
         "estimate",
         "evaluate",
         "export",
+        "export_ratings",
+        "import_ratings",
         "plan",
+        "report",
         "show",
+        "stress",
     ),
     "jurybox.errors": (
         "DataError",
@@ -76,13 +102,20 @@ __all__ = [
     "aduel",
     "aevaluate",
     "agree",
+    "astress",
+    "calibrate",
+    "calibrations",
     "compare",
     "duel",
     "estimate",
     "evaluate",
     "export",
+    "export_ratings",
+    "import_ratings",
     "plan",
+    "report",
     "show",
+    "stress",
 ]
 
 

@@ -164,7 +164,7 @@ def _document(path: str | Path) -> Any:
 
 def _arsenal(targets: Mapping[str, int], kinds: str | Sequence[str] | None, attacks: bool) -> Arsenal:
     from jurybox.perturb.attacks import ATTACKS, PLACES, attack
-    from jurybox.perturb.damage import DAMAGE
+    from jurybox.perturb.damages import DAMAGE
     from jurybox.perturb.harmless import HARMLESS
 
     families: dict[str, list[str]] = {}
@@ -195,7 +195,7 @@ def _telling(kinds: Sequence[Kind], rubrics: Mapping[str, int]) -> Sequence[Kind
 
 
 def _claims() -> Claims:
-    from jurybox.perturb.damage import DAMAGE
+    from jurybox.perturb.damages import DAMAGE
     from jurybox.perturb.harmless import HARMLESS
 
     return Claims({kind.name: kind for kind in DAMAGE}, {kind.name: kind for kind in HARMLESS})

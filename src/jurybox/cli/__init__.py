@@ -11,13 +11,18 @@ import click
 
 from jurybox import __version__
 from jurybox.cli.agree import agree
+from jurybox.cli.calibrate import calibrate
 from jurybox.cli.compare import compare
 from jurybox.cli.duel import duel
 from jurybox.cli.estimate import estimate
 from jurybox.cli.judging import INTERRUPTED, WRONG_USE, demo, plan, run
 from jurybox.cli.looking import export, plain, show
 from jurybox.cli.models import models
+from jurybox.cli.ratings import ratings
+from jurybox.cli.report import report
 from jurybox.cli.rubrics import rubrics
+from jurybox.cli.serve import serve
+from jurybox.cli.stress import stress
 from jurybox.errors import JuryboxError
 
 
@@ -30,7 +35,24 @@ def cli() -> None:
     """
 
 
-for command in (demo, run, plan, show, agree, compare, estimate, export, duel, rubrics, models):
+for command in (
+    demo,
+    run,
+    plan,
+    show,
+    agree,
+    compare,
+    estimate,
+    calibrate,
+    report,
+    serve,
+    export,
+    duel,
+    stress,
+    ratings,
+    rubrics,
+    models,
+):
     cli.add_command(command)
 
 

@@ -41,6 +41,7 @@ def compare(
     p-values are corrected by Holm over everything that is shown. Unscored summaries are bounded, not dropped.
     """
     from jurybox import api
+    from jurybox.cli.painting import say
     from jurybox.report import comparison_text
 
     if everyone == bool(systems):
@@ -51,4 +52,4 @@ def compare(
     if as_json:
         print_json(found.as_dict())
     else:
-        click.echo(plain(comparison_text(found, min(shutil.get_terminal_size((80, 24)).columns, 100))))
+        say(plain(comparison_text(found, min(shutil.get_terminal_size((80, 24)).columns, 100))))

@@ -86,9 +86,10 @@ def _judge(
         click.echo(f"Interrupted. What was judged is kept in {out}. Go on with the same command.", err=True)
         return INTERRUPTED
     summary = finished.show(combine=combine, jury=jury)
-    print_summary(
-        summary, as_json, hint=f"Kept in {out}. Next: jurybox show {out} | jurybox export {out} --to FILE.csv"
+    following = "".join(
+        f"\n  jurybox {word}" for word in (f"show {out}", f"report {out}", f"export {out} --to FILE.csv")
     )
+    print_summary(summary, as_json, hint=f"Kept in {out}. Next:{following}")
     return exit_status(summary, fail_under, strict)
 
 
@@ -128,11 +129,12 @@ DEMO_WITHOUT_MODELS = (
 def demo(ctx: click.Context, /, pack: str, judge: str, out: str, as_json: bool) -> None:
     """Judge the bundled examples at once: no key, no network, no GPU.
 
-    The embedded judge fetches its weights once (190 MB). Where it cannot run, a trivial baseline takes its place and
-    says so.
+    Prints the table and writes a report for a browser beside the run. The embedded judge fetches its weights once (190
+    MB). Where it cannot run, a trivial baseline takes its place and says so.
     """
     from importlib.resources import as_file, files
 
+    from jurybox import api
     from jurybox.errors import JudgeSpecError, WeightsError
 
     with as_file(files("jurybox.examples").joinpath(DEMO_DATA[pack])) as data:
@@ -144,6 +146,9 @@ def demo(ctx: click.Context, /, pack: str, judge: str, out: str, as_json: bool) 
                 raise
             click.echo(DEMO_WITHOUT_MODELS.format(why=exc), err=True)
             status = _judge(as_json, (), False, **{**arguments, "judge": ["baseline/length"]})
+        page = api.report(out) if status == 0 else None
         if not as_json:
             click.echo(f"\n{DEMO_SYSTEMS}\n  jurybox run DATA --rubrics {pack}\nThe examples: {data}")
+            if page is not None:
+                click.echo(f"The report, for a browser: {page}")
     ctx.exit(status)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,10 +44,18 @@ JURY = click.option(
 )
 
 
+CALIBRATION = click.option(
+    "--calibration",
+    metavar="NAME",
+    help="Calibrate by what `jurybox calibrate --name NAME` kept in the run. Default: raw scores.",
+)
+
+
 @click.command()
 @click.argument("run", metavar="RUN.db")
 @COMBINE
 @JURY
+@CALIBRATION
 @FAIL_UNDER
 @JSON
 @click.pass_context
@@ -55,13 +64,14 @@ def show(
     run: str,
     combine: Combine,
     jury: JuryCombine,
+    calibration: str | None,
     fail_under: Gates,
     as_json: bool,
 ) -> None:
     """Show a run: systems x rubrics with mean, interval, n and what went unscored."""
     from jurybox import api
 
-    summary = api.show(run, combine=combine, jury=jury)
+    summary = api.show(run, combine=combine, jury=jury, calibration=calibration)
     refuse_unknown_gates(fail_under, summary.main.signatures)
     print_summary(summary, as_json)
     ctx.exit(exit_status(summary, fail_under, strict=False))
@@ -70,16 +80,33 @@ def show(
 @click.command()
 @click.argument("run", metavar="RUN.db")
 @click.option("--to", required=True, metavar="FILE", help="A .parquet, .csv or .jsonl file.")
+@CALIBRATION
 @JSON
-def export(run: str, to: str, as_json: bool) -> None:
+def export(run: str, to: str, calibration: str | None, as_json: bool) -> None:
     """Write every judgment of a run to a file, one row each."""
     from jurybox import api
 
-    count = api.export(run, to)
+    count = api.export(run, to, calibration=calibration)
+    raw = {} if calibration is None else api.uncalibrated(run, calibration)
     if as_json:
-        print_json({"run": run, "to": to, "judgments": count})
-    else:
-        click.echo(f"{count:,} judgments written to {to}")
+        told = {"calibration": calibration, "uncalibrated": raw} if calibration else {}
+        print_json({"run": run, "to": to, "judgments": count, **told})
+        return
+    click.echo(f"{count:,} judgments written to {to}")
+    if calibration:
+        click.echo(plain(_export_notes(calibration, raw)))
+
+
+def _export_notes(calibration: str, raw: Mapping[str, Sequence[str]]) -> str:
+    """What the columns of a calibration hold, and where they are empty."""
+    told = [
+        f"calibrated_score: each item's mean over its samples, calibrated by {calibration}; score is raw. On items "
+        "that it was fitted on, calibrated scores look better than they are."
+    ]
+    told += [
+        f"NOT calibrated, calibrated_score is empty: {judge}: {', '.join(rubrics)}" for judge, rubrics in raw.items()
+    ]
+    return "\n".join(textwrap.fill(line, 80, subsequent_indent="  ") for line in told)
 
 
 def plain(text: str) -> str:
@@ -88,12 +115,13 @@ def plain(text: str) -> str:
 
 
 def print_summary(summary: Summary, as_json: bool, hint: str = "") -> None:
+    from jurybox.cli.painting import say
     from jurybox.report import summary_text
 
     if as_json:
         print_json(summary.as_dict())
         return
-    click.echo(plain(summary_text(summary, shutil.get_terminal_size((80, 24)).columns)))
+    say(plain(summary_text(summary, shutil.get_terminal_size((80, 24)).columns)))
     if hint:
         click.echo(f"\n{hint}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jurybox.perturb.attacks import ATTACKS, PLACES, Attacked, attack
 from jurybox.perturb.change import Change, Edit, Kind, Place, apply
-from jurybox.perturb.damage import DAMAGE, damage
+from jurybox.perturb.damages import DAMAGE, damage
 from jurybox.perturb.harmless import HARMLESS
 from jurybox.perturb.orders import POSITIONS, moved_review, placed_review
 

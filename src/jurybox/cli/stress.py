@@ -1,0 +1,214 @@
+"""`stress`."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jurybox.cli.judging import INTERRUPTED, WRONG_USE
+from jurybox.cli.looking import GATE_FAILED, UNSCORED, Gates, plain, print_json
+from jurybox.cli.options import Command, gate, job_arguments, job_options
+
+if TYPE_CHECKING:
+    from jurybox.api import Stressing
+    from jurybox.report import Stress
+
+# Options that say what is changed; the others say how the judge is asked.
+_EXAM = ("data", "items", "systems", "kinds", "attacks", "out", "columns", "human", "limit")
+
+
+def _stress_options(command: Command) -> Command:
+    """The options of `run`, but that --compare needs neither data nor rubrics, and --seed is that of the damage."""
+    command = job_options(command)
+    for option in command.__click_params__:  # type: ignore[attr-defined]  # made anew for this command
+        if option.name in ("data", "rubrics"):
+            option.required = False
+        elif option.name == "seed":
+            option.name, option.opts = "judge_seed", ["--judge-seed"]
+        elif option.name == "out":
+            option.help = "The run file. Default: the data's name with .stress.db."
+        elif option.name == "limit":
+            option.help = "Read the first N items only."
+    return command
+
+
+@click.command(options_metavar="--rubrics R [OPTIONS]")
+@_stress_options
+@click.option("--items", type=click.IntRange(1), default=20, show_default=True, help="Good summaries to damage.")
+@click.option("--system", "systems", multiple=True, metavar="NAME", help="Whose summaries are good. Repeatable.")
+@click.option("--kinds", metavar="K,...", help="Only these kinds of damage. Harmless edits are made in any case.")
+@click.option("--no-attacks", is_flag=True, help="Leave out texts that tell the judge what to say.")
+@click.option("--seed", "damage_seed", type=int, default=0, show_default=True, help="What is damaged, and where.")
+@click.option(
+    "--fail-under",
+    multiple=True,
+    type=gate,
+    metavar="FIGURE=SHARE",
+    help="Exit with status 1 when detection or discrimination is below; RUBRIC.FIGURE=SHARE for one rubric.",
+)
+@click.option(
+    "--fail-over",
+    multiple=True,
+    type=gate,
+    metavar="FIGURE=SHARE",
+    help="Exit with status 1 when attack or false_alarms is above; RUBRIC.FIGURE=SHARE for one rubric.",
+)
+@click.option("--strict", is_flag=True, help="Exit with status 3 when any judgment ends unscored.")
+@click.option("--plan", "only_plan", is_flag=True, help="Say what would be asked and what it costs; send nothing.")
+@click.option(
+    "--compare", nargs=2, metavar="A.json B.json", help="Compare what `stress --json` printed for two judges."
+)
+@click.pass_context
+def stress(
+    ctx: click.Context,
+    /,
+    as_json: bool,
+    no_attacks: bool,
+    fail_under: Gates,
+    fail_over: Gates,
+    strict: bool,
+    only_plan: bool,
+    compare: tuple[str, str] | None,
+    **options: Any,
+) -> None:
+    """Damage good summaries on purpose and see whether the judge notices.
+
+    Good summaries of DATA are damaged in controlled ways, edited harmlessly, and attacked with text that tells the
+    judge what to say; the judge is asked about each. Says what it notices, what it misses, what moves it that should
+    not, and what fools it. Stopped or killed, the same command goes on where it was.
+    """
+    if compare:
+        _compare(compare, as_json)
+        return
+    for name, flag in (("data", "DATA"), ("rubrics", "--rubrics")):
+        if not options[name]:
+            raise click.UsageError(f"Missing {flag}: jurybox stress DATA --rubrics R --judge SPEC")
+    arguments = job_arguments(options)
+    arguments["attacks"] = not no_attacks
+    gates = _Gates(fail_under, fail_over, strict)
+    ctx.exit(_stress(as_json, gates, only_plan, arguments))
+
+
+def _compare(paths: tuple[str, str], as_json: bool) -> None:
+    from jurybox import api
+    from jurybox.report import stress_comparison_text
+
+    found = api.compare_stress_files(*paths)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        click.echo(plain(stress_comparison_text(found, _width())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Gates:
+    """What decides the exit status."""
+
+    fail_under: Gates
+    fail_over: Gates
+    strict: bool
+
+
+def _stress(as_json: bool, gates: _Gates, only_plan: bool, arguments: dict[str, Any]) -> int:
+    from jurybox import api
+
+    rubrics = [rubric.name for rubric in api.find_rubrics(arguments["rubrics"])]
+    _refuse_gates(gates, rubrics, arguments["attacks"])
+    exam = {name: arguments.pop(name) for name in _EXAM}
+    ready = api.prepare_stress(rubrics=arguments.pop("rubrics"), seed=arguments.pop("damage_seed"), **exam)
+    asked = {**arguments, "data": ready.items, "rubrics": ready.rubrics, "out": ready.out}
+    asked["seed"] = asked.pop("judge_seed")
+    if only_plan:
+        _say_plan(ready, asked, as_json)
+        return 0
+    _say_calls(ready, asked)
+    return _judge(ready, asked, as_json, gates)
+
+
+def _judge(ready: Stressing, asked: dict[str, Any], as_json: bool, gates: _Gates) -> int:
+    from jurybox.cli.session import run_until_stopped
+    from jurybox.errors import JudgeRejection
+
+    try:
+        finished = run_until_stopped(asked)
+    except JudgeRejection as exc:
+        told = f"jurybox: {exc}\nStopped. What was judged is kept in {ready.out}; go on with the same command."
+        click.echo(plain(told), err=True)
+        return WRONG_USE
+    if finished is not None and finished.tally is not None and finished.tally.stopped:
+        told = (
+            f"Stopped by {finished.tally.stopped}. What was judged is kept in {ready.out}; a higher --max-cost goes on."
+        )
+        click.echo(told, err=True)
+        return GATE_FAILED
+    if finished is None or not finished.complete:
+        click.echo(f"Interrupted. What was judged is kept in {ready.out}. Go on with the same command.", err=True)
+        return INTERRUPTED
+    found = ready.report(finished, asked["judge"])
+    _print(found, as_json, f"Kept in {ready.out}.\nEvery answer: jurybox export {ready.out} --to FILE.csv")
+    return _exit_status(found, gates)
+
+
+def _say_plan(ready: Stressing, asked: dict[str, Any], as_json: bool) -> None:
+    from jurybox import api
+    from jurybox.report import plan_text
+
+    planned = api.plan(**asked)
+    if as_json:
+        print_json(planned.as_dict())
+    else:
+        told = (
+            f"{ready.exam.summaries:,} good summaries, {len(ready.items):,} trials; {planned.judgments:,} judgments\n"
+        )
+        click.echo(told + plan_text(planned).partition("\n")[2])  # its first line counts systems: here, kinds of change
+
+
+def _say_calls(ready: Stressing, asked: dict[str, Any]) -> None:
+    """Before anything is sent: how much is asked. A walk over the calls without sending any."""
+    from jurybox import api
+
+    planned = api.plan(**asked)
+    calls = sum(judge.calls for judge in planned.judges.values())
+    known = sum(judge.stored + judge.reused for judge in planned.judges.values())
+    told = f"jurybox: {ready.exam.summaries:,} good summaries, {len(ready.items):,} trials, {calls:,} calls to make"
+    click.echo(told + (f", {known:,} answered before" if known else ""), err=True)
+
+
+def _refuse_gates(gates: _Gates, rubrics: list[str], attacks: bool) -> None:
+    from jurybox.report import refuse_odd_gates
+
+    for option, bounds in (("--fail-under", gates.fail_under), ("--fail-over", gates.fail_over)):
+        refuse_odd_gates(option, dict(bounds), rubrics)
+        if not attacks and any(name.rpartition(".")[2].startswith("attack") for name, _ in bounds):
+            raise click.UsageError(f"{option} attack: --no-attacks leaves nothing to measure it by")
+
+
+def _print(found: Stress, as_json: bool, hint: str) -> None:
+    from jurybox.report import stress_text
+
+    if as_json:
+        print_json(found.as_dict())
+        return
+    click.echo(plain(stress_text(found, _width())))
+    click.echo(f"\n{hint}")
+
+
+def _exit_status(found: Stress, gates: _Gates) -> int:
+    from jurybox.report import failed_gates
+
+    failed = failed_gates(found, dict(gates.fail_under), dict(gates.fail_over))
+    for line in failed:
+        click.echo(f"gate failed: {line}", err=True)
+    if failed:
+        return GATE_FAILED
+    if gates.strict and found.unscored:
+        click.echo(f"--strict: {found.unscored:,} judgments ended unscored", err=True)
+        return UNSCORED
+    return 0
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size((80, 24)).columns, 100)

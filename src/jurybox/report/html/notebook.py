@@ -1,0 +1,80 @@
+"""How results look in a notebook: tables instead of `repr`.
+
+Notebooks ask a value for `_repr_html_`. The values themselves stay plain: `types` knows nothing of HTML and the other
+report modules need not either. This module, which does, gives the method to their classes (`equip`); so every result
+that comes out of `report` has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from jurybox.report.agree import Agreement
+from jurybox.report.compare import Comparison
+from jurybox.report.duels import Duels
+from jurybox.report.estimate import Estimates
+from jurybox.report.html.figures import CORRELATIONS
+from jurybox.report.html.heat import Column, heat_map
+from jurybox.report.html.people import agreement_view
+from jurybox.report.html.rendering import environment, text_of
+from jurybox.report.judge import JudgeSummary
+from jurybox.report.summary import Summary
+from jurybox.types import Estimate
+
+METHOD = "_repr_html_"
+
+
+def equip() -> None:
+    """Give every kind of result its table."""
+    shown: dict[type, Callable[[Any], str]] = {
+        Agreement: agreement_html,
+        Comparison: comparison_html,
+        Duels: duels_html,
+        Estimate: estimate_html,
+        Estimates: estimates_html,
+        JudgeSummary: judge_html,
+        Summary: summary_html,
+    }
+    for kind, to_html in shown.items():
+        setattr(kind, METHOD, to_html)
+
+
+def estimate_html(found: Estimate) -> str:
+    return _shown("estimate", found)
+
+
+def judge_html(found: JudgeSummary) -> str:
+    return _shown("judge", heat_map(found, _columns(found.signatures)))
+
+
+def summary_html(found: Summary) -> str:
+    main = found.main
+    known = _columns(rubric for judge in (main, *found.judges) for rubric in judge.signatures)
+    others = [heat_map(judge, known) for judge in found.judges if judge is not main]
+    return _shown("summary", heat_map(main, known), others, found.missing, found.spent)
+
+
+def agreement_html(found: Agreement) -> str:
+    return _shown("agreement", found, agreement_view(found, _columns(found.rubrics)), CORRELATIONS)
+
+
+def comparison_html(found: Comparison) -> str:
+    return _shown("comparison", found)
+
+
+def estimates_html(found: Estimates) -> str:
+    return _shown("estimates", found)
+
+
+def duels_html(found: Duels) -> str:
+    return _shown("duels", found)
+
+
+def _columns(rubrics: Iterable[str]) -> dict[str, Column]:
+    return {rubric: Column(rubric, rubric.replace("_", " ").capitalize(), "") for rubric in rubrics}
+
+
+def _shown(macro: str, *values: Any) -> str:
+    template = environment().get_template("notebook.html.j2").make_module({"style": text_of("components.css")})
+    return str(getattr(template, macro)(*values))

@@ -1,0 +1,78 @@
+"""From a run file to a server that listens: what must be right before, and how it ends."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from jurybox.errors import SetupError
+from jurybox.web.security import Guard, is_loopback, refuse_open_door
+
+PORT = 8642
+MISSING = "jurybox serve needs the extra `web`: pip install 'jurybox[web]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where a server can be reached, and what it serves."""
+
+    run: str
+    host: str
+    port: int
+    token: bool
+
+    @property
+    def url(self) -> str:
+        shown = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(self.host, self.host)  # noqa: S104
+        return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}/"
+
+
+def serve(
+    run: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    token: str | None = None,
+    ready: Callable[[Serving], None] | None = None,
+) -> None:
+    """Serve a run until interrupted. `ready` is called when it can be reached; port 0 takes any that is free."""
+    refuse_open_door(host, token)
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as exc:
+        raise SetupError(MISSING) from exc
+    from jurybox.web.app import gated
+    from jurybox.web.site import Site
+
+    listening = _listen(host, port)
+    try:
+        guard = Guard(host, listening.getsockname()[1], token)
+        site = Site.of(Path(run), guard)
+        site.watch.index()  # whatever is wrong with the file is said here, and the first page waits for nothing
+        config = uvicorn.Config(
+            gated(site), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+        )
+        if ready is not None:
+            ready(Serving(str(run), host, guard.port, token is not None))
+        with suppress(KeyboardInterrupt):  # how people end it
+            uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        listening.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host.strip("[]"), port))
+        listening.listen(128)
+    except OSError as exc:
+        listening.close()
+        hint = "; --port 0 takes any that is free" if is_loopback(host) else ""
+        raise SetupError(f"--host {host} --port {port}: cannot listen there: {exc.strerror or exc}{hint}") from exc
+    return listening

@@ -1,0 +1,215 @@
+"""What the pages know of the run file, kept up to date while somebody writes to it.
+
+The index is read again when a run has gone on: at once where that takes a moment, else beside the requests, which get
+the one before until then. Figures that take longer (a jury, agreement with people) are computed one at a time in a
+thread of their own and kept until the run changes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from jurybox.errors import JuryboxError, StoreError
+from jurybox.report.browse_index import read_index
+from jurybox.report.browsing import RunIndex
+from jurybox.store import RunReader
+from jurybox.store.browsing import find_text, footprint, has_writer, newest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# An index that is read in less is read while a request waits.
+A_MOMENT = 0.15
+# Between two readings pass so many times what one takes: a growing run costs this server a fifth of a core at most.
+REST = 4
+LEAST_REST = 1.0
+# A run that says it is writing and has not for so long was probably killed.
+SILENT = 180.0
+TEXTS = 8
+
+State = Literal["complete", "running", "silent", "unfinished", "empty"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How far a run is: judgments made and set out for, how many a second, and how many seconds that leaves."""
+
+    state: State
+    done: int
+    expected: int
+    rate: float | None
+    left: float | None
+    quiet: float
+
+    @property
+    def share(self) -> float:
+        return min(self.done / self.expected, 1.0) if self.expected else 0.0
+
+
+class Watch:
+    """One run file, looked at by any number of requests at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._turn = threading.Lock()
+        self._index: RunIndex | None = None
+        self._seen: tuple[int, ...] | None = None
+        self._had_writer = False
+        self._read_at = self._took = 0.0
+        self._reading = False
+        self._counts: deque[tuple[float, int]] = deque(maxlen=30)
+        self._texts: OrderedDict[tuple[int, str], NDArray[np.bool_]] = OrderedDict()
+
+    def reader(self) -> RunReader:
+        return RunReader(self.path)
+
+    def index(self) -> RunIndex:
+        """The newest index there is."""
+        now = footprint(self.path)
+        if now is None:
+            raise StoreError(f"{self.path}: the run file is gone; this page shows it again when it is back")
+        with self._turn:
+            replaced = self._seen is not None and now[0] != self._seen[0]
+            if self._index is None or replaced:
+                return self._read(now)
+            if now == self._seen or self._reading or time.monotonic() < self._read_at + self._rest:
+                return self._index
+            if not self._went_on():
+                self._seen = now
+                return self._index
+            if self._took < A_MOMENT:
+                return self._read(now)
+            self._reading = True
+            threading.Thread(target=self._read_beside, args=(now,), daemon=True).start()
+            return self._index
+
+    @property
+    def _rest(self) -> float:
+        return 0.0 if self._took < A_MOMENT / 3 else max(LEAST_REST, REST * self._took)
+
+    def _went_on(self) -> bool:
+        """Whether there are new judgments: somebody annotating changes the file too, and moves no score."""
+        assert self._index is not None
+        if self._had_writer or has_writer(self.path):
+            return True
+        with self.reader() as reader:
+            return newest(reader) != self._index.newest
+
+    def _read(self, seen: tuple[int, ...]) -> RunIndex:
+        began = time.monotonic()
+        self._had_writer = has_writer(self.path)
+        with self.reader() as reader:
+            index = read_index(reader)
+        self._index, self._seen, self._read_at = index, seen, time.monotonic()
+        self._took = self._read_at - began
+        self._counts.append((self._read_at, index.judgments))
+        return index
+
+    def _read_beside(self, seen: tuple[int, ...]) -> None:
+        try:
+            self._read(seen)
+        except JuryboxError:
+            pass  # the file is gone or being replaced; the next request says so
+        finally:
+            self._reading = False
+
+    def pace(self) -> Pace:
+        index = self.index()
+        rate = self._rate()
+        quiet = max(time.time() - self._written_at(), 0.0)
+        left = index.missing / rate if rate else None
+        return Pace(self._state(index, quiet), index.judgments, index.expected, rate, left, quiet)
+
+    def _state(self, index: RunIndex, quiet: float) -> State:
+        if not index.series:
+            return "empty"
+        if not index.missing:
+            return "complete"
+        if not has_writer(self.path):
+            return "unfinished"
+        return "silent" if quiet > SILENT else "running"
+
+    def _rate(self) -> float | None:
+        if len(self._counts) < 2:
+            return None
+        (began, first), (ended, last) = self._counts[0], self._counts[-1]
+        return (last - first) / (ended - began) if last > first and ended - began >= 1 else None
+
+    def _written_at(self) -> float:
+        times = [
+            path.stat().st_mtime for path in (self.path, self.path.with_name(self.path.name + "-wal")) if path.exists()
+        ]
+        return max(times, default=0.0)
+
+    def find(self, index: RunIndex, text: str) -> NDArray[np.bool_]:
+        """Which items have this text; the last few searches are kept, so that their next pages cost nothing."""
+        import numpy as np
+
+        wanted = (id(index), text)
+        known = self._texts.get(wanted)
+        if known is not None and len(known) == len(index.numbers):
+            return known
+        found = np.zeros(len(index.numbers), dtype=bool)
+        with self.reader() as reader:
+            numbers = np.fromiter(find_text(reader, text), dtype=np.int64)
+        places = np.searchsorted(index.numbers, numbers)
+        inside = places < len(index.numbers)
+        found[places[inside]] = True
+        self._texts[wanted] = found
+        while len(self._texts) > TEXTS:
+            self._texts.popitem(last=False)
+        return found
+
+
+class Workshop:
+    """Slow figures, each made once for a state of the run. What is wanted again later is asked for again then."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._turn = threading.Lock()
+        self._made: dict[str, tuple[Any, Any]] = {}
+        self._waiting: OrderedDict[str, tuple[Any, Callable[[RunReader], Any]]] = OrderedDict()
+        self._busy = False
+
+    def get(self, name: str, state: Any, make: Callable[[RunReader], Any], wait: float = 0.1) -> tuple[Any, bool]:
+        """The figure (None while there is none; an error of ours is a figure too) and whether it is of this state."""
+        with self._turn:
+            if name in self._made and self._made[name][0] == state:
+                return self._made[name][1], True
+            self._waiting[name] = (state, make)
+            if not self._busy:
+                self._busy = True
+                threading.Thread(target=self._work, daemon=True).start()
+        until = time.monotonic() + wait
+        while time.monotonic() < until:
+            time.sleep(0.01)
+            if name in self._made and self._made[name][0] == state:
+                break
+        kept = self._made.get(name)
+        return (None, False) if kept is None else (kept[1], kept[0] == state)
+
+    def _work(self) -> None:
+        while True:
+            with self._turn:
+                if not self._waiting:
+                    self._busy = False
+                    return
+                name, (state, make) = next(iter(self._waiting.items()))
+            try:
+                with self._watch.reader() as reader:
+                    found: Any = make(reader)
+            except JuryboxError as exc:
+                found = exc
+            except Exception as exc:  # a figure that cannot be made must not take the others with it
+                found = StoreError(f"{self._watch.path}: this figure could not be computed: {exc!r}")
+            with self._turn:
+                self._made[name] = (state, found)
+                if name in self._waiting and self._waiting[name][0] == state:
+                    del self._waiting[name]
