@@ -17,6 +17,9 @@ from conftest import Command, Evaluate, WriteItems
 from jurybox import api
 from jurybox.errors import SetupError
 from jurybox.report import summary_text
+from jurybox.report.browse_index import read_index
+from jurybox.report.browse_tables import judge_tables
+from jurybox.report.plain_table import plain_table
 from jurybox.stats import COMBINING, Combine, mean_agreement, mean_spread
 from jurybox.store import RunReader
 from jurybox.types import Estimate
@@ -193,6 +196,14 @@ def test_calls_that_do_not_tell_their_cache_are_not_taken_for_uncached(
 def test_the_table_ends_with_what_was_spent(evaluate: Evaluate, write_items: WriteItems) -> None:
     free = summary_text(evaluate(write_items(3)).show())
     assert free.splitlines()[-1] == "Spent: 3 calls, 300 tokens in (40 % from cache), 60 out, cost unknown"
+
+
+def test_the_table_is_the_same_with_numpy_and_without(evaluate: Evaluate, write_items: WriteItems) -> None:
+    run = evaluate(write_items(30))
+    with RunReader(run.path) as reader:
+        signatures = reader.signatures()
+        (with_arrays,) = judge_tables(read_index(reader), signatures)
+        assert plain_table(reader, signatures) == with_arrays
 
 
 def test_one_judge_and_one_sample_are_shown_without_numpy(evaluate: Evaluate, write_items: WriteItems) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from jurybox.api.agreeing import agree
 from jurybox.api.annotating import Imported, export_ratings, import_ratings
 from jurybox.api.calibrating import calibrate, calibrations, uncalibrated
+from jurybox.api.carding import judge_card, refuse_card
 from jurybox.api.comparing import compare
 from jurybox.api.duels import aduel, duel, refuse_beside_duels, show_duels
 from jurybox.api.estimating import estimate
@@ -39,10 +40,12 @@ __all__ = [
     "export_ratings",
     "find_rubrics",
     "import_ratings",
+    "judge_card",
     "make_job",
     "plan",
     "prepare_stress",
     "refuse_beside_duels",
+    "refuse_card",
     "report",
     "show",
     "show_duels",

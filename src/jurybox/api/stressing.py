@@ -148,18 +148,19 @@ def show_stress(run: str | Path | Run) -> Stress:
 
 def compare_stress_files(first: str | Path, second: str | Path) -> StressComparison:
     """Two documents of `stress --json` side by side."""
-    return compare_stress(_document(first), _document(second), (str(first), str(second)))
+    return compare_stress(stress_document(first), stress_document(second), (str(first), str(second)))
 
 
-def _document(path: str | Path) -> Any:
+def stress_document(path: str | Path) -> Any:
+    """What `jurybox stress --json` printed into a file."""
     import orjson
 
     try:
         return orjson.loads(Path(path).read_bytes())
     except OSError as exc:
-        raise SetupError(f"--compare {path}: cannot be read: {exc.strerror}") from exc
+        raise SetupError(f"{path}: cannot be read: {exc.strerror}; --compare takes two files") from exc
     except orjson.JSONDecodeError as exc:
-        raise SetupError(f"--compare {path}: is no JSON ({exc}); it takes what `jurybox stress --json` prints") from exc
+        raise SetupError(f"{path}: is no JSON ({exc}); --compare takes what `jurybox stress --json` prints") from exc
 
 
 def _arsenal(targets: Mapping[str, int], kinds: str | Sequence[str] | None, attacks: bool) -> Arsenal:
@@ -224,7 +225,7 @@ def _refuse_ordinary(path: Path) -> None:
     if not path.exists():
         return
     with RunReader(path) as reader:
-        if not all(is_trial(tally.system) for tally in reader.tallies()):
+        if not all(is_trial(system) for system in reader.systems()):
             raise StoreError(
                 f"{path}: holds an ordinary run, and now trials of `stress` are asked for; use another --out"
             )

@@ -18,7 +18,7 @@ from jurybox.report.bias import Bias, bias
 from jurybox.report.standing import Standing, standing
 from jurybox.report.summary import summarise
 from jurybox.report.trivial import Trivial, against_trivial
-from jurybox.stats.agreement import krippendorff_alpha
+from jurybox.stats.agreement import krippendorff_alphas
 from jurybox.stats.correlation import COEFFICIENTS, Coefficient
 from jurybox.stats.figures import OVERS, RESAMPLES, SEED, Draws, Figure
 from jurybox.stats.levels import pooled, summary_level, system_level
@@ -258,7 +258,4 @@ def _alpha(rated: Rated) -> dict[str, Estimate]:
     """Agreement of people among themselves: raters as judges, items grouped by source."""
     table = rated.human.reshape(-1, len(rated.raters)).T
     groups = [source for source in rated.grid.sources for _ in rated.grid.systems]
-    return {
-        "ordinal": krippendorff_alpha(table, groups, "ordinal"),
-        "interval": krippendorff_alpha(table, groups, "interval"),
-    }
+    return krippendorff_alphas(table, groups)

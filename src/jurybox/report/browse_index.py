@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jurybox.report.browsing import RunIndex
+from jurybox.stats import COMBINING, Combine
 from jurybox.store import RunReader
 from jurybox.store.browsing import SeriesRow, item_rows, newest, series_rows, verdict_rows
 from jurybox.types import STATUSES
@@ -18,19 +19,32 @@ if TYPE_CHECKING:
 
 
 def read_index(reader: RunReader) -> RunIndex:
-    """Everything narrow of a run. Items are read after judgments, so that every judgment has its item."""
+    """Everything narrow of a run."""
+    latest = newest(reader)
+    return index_of(reader, read_verdicts(reader), latest)
+
+
+def read_verdicts(reader: RunReader) -> NDArray[np.void]:
+    """Every judgment as a row of item, series, score (-1 for none) and status, in the order of items and series."""
     import numpy as np
 
-    latest = newest(reader)
     shape = np.dtype([("item", "i8"), ("series", "i4"), ("score", "f8"), ("status", "i4")])
-    verdicts = np.fromiter(verdict_rows(reader), dtype=shape)
+    return np.fromiter(verdict_rows(reader), dtype=shape)
+
+
+def index_of(
+    reader: RunReader, verdicts: NDArray[np.void], latest: tuple[int, ...] = (), combine: Combine = "mean"
+) -> RunIndex:
+    """The index of judgments that were read. Items are read after them, so that every judgment has its item."""
+    import numpy as np
+
     systems: dict[str, int] = {}
     triples = ((item, systems.setdefault(system, len(systems)), rank) for item, system, rank in item_rows(reader))
     items = np.fromiter(triples, dtype=np.dtype([("item", "i8"), ("system", "i4"), ("source", "i4")]))
     items.sort(order="item")
     series = tuple(series_rows(reader))
     names, codes = _in_order(systems, items["system"])
-    cells = _cells(verdicts, {one.number: place for place, one in enumerate(series)})
+    cells = _cells(verdicts, {one.number: place for place, one in enumerate(series)}, combine)
     cells["cell_item"] = np.searchsorted(items["item"], cells["cell_item"])
     return RunIndex(
         series,
@@ -56,22 +70,28 @@ def _in_order(systems: Mapping[str, int], codes: Numbers) -> tuple[tuple[str, ..
     return tuple(names[int(code)] for code in order), again[codes]
 
 
-def _cells(verdicts: NDArray[np.void], places: Mapping[int, int]) -> dict[str, Any]:
-    """One row for each item and series out of its samples, which stand together."""
+def cell_starts(verdicts: NDArray[np.void]) -> NDArray[np.intp]:
+    """Where each item and series begins; its samples stand together."""
+    import numpy as np
+
+    item, series = verdicts["item"], verdicts["series"]
+    new = np.ones(len(verdicts), dtype=bool)
+    new[1:] = (item[1:] != item[:-1]) | (series[1:] != series[:-1])
+    return np.flatnonzero(new)
+
+
+def _cells(verdicts: NDArray[np.void], places: Mapping[int, int], combine: Combine) -> dict[str, Any]:
+    """One row for each item and series out of its samples."""
     import numpy as np
 
     item, series, score = verdicts["item"], verdicts["series"], verdicts["score"]
-    new = np.ones(len(verdicts), dtype=bool)
-    new[1:] = (item[1:] != item[:-1]) | (series[1:] != series[:-1])
-    starts = np.flatnonzero(new)
+    starts = cell_starts(verdicts)
     if not len(starts):
         kinds = {"cell_score": "f8", "cell_low": "f4", "cell_high": "f4"}
         names = ("cell_item", "cell_series", "cell_score", "cell_low", "cell_high", "cell_statuses", "cell_lost")
         return {name: np.zeros(0, dtype=kinds.get(name, "i4")) for name in names}
     scored = score >= 0
     counts = np.add.reduceat(scored.astype(np.int32), starts)
-    totals = np.add.reduceat(np.where(scored, score, 0.0), starts)
-    none = counts == 0
     lookup = np.zeros(max(places) + 1, dtype=np.int32)
     lookup[list(places)] = list(places.values())
     low = np.minimum.reduceat(np.where(scored, score, np.inf), starts)
@@ -79,12 +99,26 @@ def _cells(verdicts: NDArray[np.void], places: Mapping[int, int]) -> dict[str, A
     return {
         "cell_item": item[starts].astype(np.int32, copy=False),
         "cell_series": lookup[series[starts]],
-        "cell_score": np.where(none, np.nan, totals / np.maximum(counts, 1)),
+        "cell_score": _combined(score, starts, counts, combine),
         "cell_low": low.astype(np.float32),
         "cell_high": high.astype(np.float32),
         "cell_statuses": np.bitwise_or.reduceat(1 << verdicts["status"], starts).astype(np.int32),
         "cell_lost": (np.diff(np.append(starts, len(verdicts))) - counts).astype(np.int32),
     }
+
+
+def _combined(
+    score: NDArray[np.float64], starts: NDArray[np.intp], counts: NDArray[np.int32], combine: Combine
+) -> NDArray[np.float64]:
+    """One score of the scored samples of each cell; nan where there are none."""
+    import numpy as np
+
+    if combine == "mean":
+        totals = np.add.reduceat(np.where(score >= 0, score, 0.0), starts)
+        return np.where(counts == 0, np.nan, totals / np.maximum(counts, 1))
+    groups = np.split(score, starts[1:])
+    kept = (group[group >= 0].tolist() for group in groups)
+    return np.array([COMBINING[combine](samples) if samples else np.nan for samples in kept], dtype=np.float64)
 
 
 def _status_counts(verdicts: NDArray[np.void], series: tuple[SeriesRow, ...]) -> NDArray[np.int64]:

@@ -97,7 +97,7 @@ class RunIndex:
     cell_statuses: Numbers
     cell_lost: Numbers
     status_counts: NDArray[np.int64]  # series x status
-    newest: tuple[int, int, int]
+    newest: tuple[int, ...]
     _scores: dict[tuple[str, str], Floats] = field(default_factory=dict)
 
     @property

@@ -7,23 +7,24 @@ to judge a rubric (every verdict `unsupported`) is not on that rubric's panel. B
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from jurybox.errors import SetupError
 from jurybox.report.judge import JudgeSummary
-from jurybox.stats import Combine, LearnedWeights, krippendorff_alpha, learn_weights, mean_of_scores
+from jurybox.report.systems import by_system
+from jurybox.stats import LearnedWeights, krippendorff_alphas, learn_weights
 from jurybox.stats.bootstrap import complete
 from jurybox.stats.weights import MOST_JUDGES
-from jurybox.store import RunReader
-from jurybox.types import SCALE, Estimate, Signature, Status
+from jurybox.store import RunReader, item_keys
+from jurybox.types import Estimate, Signature, Status
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from jurybox.report.browsing import RunIndex
 
 JuryCombine = Literal["mean", "median", "learned"]
 JURY_COMBINES: tuple[JuryCombine, ...] = get_args(JuryCombine)
@@ -94,21 +95,20 @@ class JurySummary(JudgeSummary):
 
 @dataclass(frozen=True, slots=True)
 class _Ballot:
-    """One rubric: judges x items, nan where a judge has no score."""
+    """One rubric: judges x items, nan where a judge has no score. Items are numbers in the store; `systems` and
+    `sources` number theirs."""
 
     panel: tuple[str, ...]
-    items: tuple[tuple[str, str], ...]
+    items: NDArray[Any]
+    systems: NDArray[Any]
+    sources: NDArray[Any]
     scores: NDArray[np.float64]
-
-    @property
-    def sources(self) -> list[str]:
-        return [id_ for id_, _ in self.items]
 
 
 def convene(
-    reader: RunReader, judges: Sequence[JudgeSummary], combine: Combine = "mean", jury: JuryCombine = "mean"
+    reader: RunReader, judges: Sequence[JudgeSummary], index: RunIndex, jury: JuryCombine = "mean"
 ) -> JurySummary | None:
-    """The jury of a run's real judges; None when there are fewer than two."""
+    """The jury of a run's real judges; None when there are fewer than two. `index` has their scores."""
     real = [judge for judge in judges if not judge.judge.startswith(BASELINE)]
     panels = _panels(real)
     members = [judge.judge for judge in real if any(judge.judge in panel for panel in panels.values())]
@@ -116,18 +116,23 @@ def convene(
         if jury != "mean":
             raise SetupError(f"--jury {jury}: a jury is two judges or more, and {reader.path} has {_named(members)}")
         return None
-    ballots = {rubric: _ballot(reader, rubric, panel, combine) for rubric, panel in panels.items()}
-    learned = _learn(reader, ballots) if jury == "learned" else {}
+    ballots = {rubric: _ballot(index, rubric, panel) for rubric, panel in panels.items()}
+    learned = _learn(reader, index, ballots) if jury == "learned" else {}
+    systems, distributions = _tables(index.systems, ballots, jury, learned)
     return JurySummary(
         _name(jury, members),
         {rubric: _signature(rubric, jury, panel, real) for rubric, panel in panels.items()},
-        _systems(ballots, jury, learned),
+        systems,
         {rubric: _statuses(rubric, panel, real) for rubric, panel in panels.items()},
         combine=jury,
         panels=panels,
-        alpha={rubric: _alpha(ballot) for rubric, ballot in ballots.items() if len(ballot.panel) > 1},
+        alpha={
+            rubric: krippendorff_alphas(ballot.scores, ballot.sources)
+            for rubric, ballot in ballots.items()
+            if len(ballot.panel) > 1
+        },
         learned=learned,
-        distributions=_distributions(ballots, jury, learned),
+        distributions=distributions,
     )
 
 
@@ -149,16 +154,18 @@ def _panels(real: Sequence[JudgeSummary]) -> dict[str, tuple[str, ...]]:
     return panels
 
 
-def _ballot(reader: RunReader, rubric: str, panel: tuple[str, ...], combine: Combine) -> _Ballot:
+def _ballot(index: RunIndex, rubric: str, panel: tuple[str, ...]) -> _Ballot:
     import numpy as np
 
-    rows: dict[tuple[str, str], list[float | None]] = {}
-    place = {judge: number for number, judge in enumerate(panel)}
-    for judge, id_, system, score in reader.scores(rubric, combine):
-        if judge in place:
-            rows.setdefault((id_, system), [None] * len(panel))[place[judge]] = score
-    scores = np.array(list(rows.values()), dtype=np.float64).reshape(-1, len(panel)).T
-    return _Ballot(panel, tuple(rows), scores)
+    rows = [np.full(len(index.numbers), np.nan) for _ in panel]
+    asked = np.zeros(len(index.numbers), dtype=bool)
+    for row, judge in zip(rows, panel, strict=True):
+        (place,) = index.series_of(rubric, judge)
+        cells = index.cell_series == place
+        row[index.cell_item[cells]] = index.cell_score[cells]
+        asked[index.cell_item[cells]] = True
+    scores = np.array(rows)[:, asked]
+    return _Ballot(panel, index.numbers[asked], index.system[asked], index.source[asked], scores)
 
 
 def _signature(rubric: str, jury: JuryCombine, panel: Sequence[str], real: Iterable[JudgeSummary]) -> Signature:
@@ -178,74 +185,48 @@ def _statuses(rubric: str, panel: Sequence[str], real: Iterable[JudgeSummary]) -
     return counts
 
 
-def _alpha(ballot: _Ballot) -> dict[str, Estimate]:
-    return {
-        "ordinal": krippendorff_alpha(ballot.scores, ballot.sources, "ordinal"),
-        "interval": krippendorff_alpha(ballot.scores, ballot.sources, "interval"),
-    }
-
-
-def _systems(
-    ballots: Mapping[str, _Ballot], jury: JuryCombine, learned: Mapping[str, LearnedWeights]
-) -> dict[str, dict[str, Estimate]]:
+def _tables(
+    names: Sequence[str], ballots: Mapping[str, _Ballot], jury: JuryCombine, learned: Mapping[str, LearnedWeights]
+) -> tuple[dict[str, dict[str, Estimate]], dict[str, dict[str, tuple[int, ...]]]]:
+    """System -> rubric -> estimate, and system -> rubric -> how many items are nearest to each step of the scale."""
     systems: dict[str, dict[str, Estimate]] = {}
+    distributions: dict[str, dict[str, tuple[int, ...]]] = {}
     for rubric, ballot in ballots.items():
         weights = learned[rubric].weights if rubric in learned else None
-        by_system: dict[str, list[float]] = {}
-        for (_, system), score in zip(ballot.items, _combined(ballot.scores, jury, weights), strict=True):
-            by_system.setdefault(system, []).append(score)
-        for system, scores in by_system.items():
-            systems.setdefault(system, {})[rubric] = _estimate(scores, weights is not None)
-    return systems
+        for code, found, nearest in by_system(_combined(ballot.scores, jury, weights), ballot.systems, len(names)):
+            systems.setdefault(names[code], {})[rubric] = _as_weighted(found) if weights is not None else found
+            if any(nearest):
+                distributions.setdefault(names[code], {})[rubric] = nearest
+    return systems, distributions
 
 
-def _distributions(
-    ballots: Mapping[str, _Ballot], jury: JuryCombine, learned: Mapping[str, LearnedWeights]
-) -> dict[str, dict[str, tuple[int, ...]]]:
-    """System -> rubric -> how many items have a score nearest to each step of the scale; halves go up."""
-    found: dict[str, dict[str, tuple[int, ...]]] = {}
-    for rubric, ballot in ballots.items():
-        weights = learned[rubric].weights if rubric in learned else None
-        nearest: dict[str, Counter[int]] = {}
-        for (_, system), score in zip(ballot.items, _combined(ballot.scores, jury, weights), strict=True):
-            if not math.isnan(score):
-                nearest.setdefault(system, Counter())[int(score + 0.5)] += 1
-        for system, counts in nearest.items():
-            found.setdefault(system, {})[rubric] = tuple(counts[step] for step in SCALE)
-    return found
-
-
-def _combined(scores: NDArray[np.float64], jury: JuryCombine, weights: Sequence[float] | None) -> list[float]:
+def _combined(scores: NDArray[np.float64], jury: JuryCombine, weights: Sequence[float] | None) -> NDArray[np.float64]:
     """One score an item; nan as soon as one judge has none."""
     import numpy as np
 
     if weights is not None:
-        return [float(score) for score in np.asarray(weights) @ scores]
-    together = np.median(scores, axis=0) if jury == "median" else np.mean(scores, axis=0)
-    return [float(score) for score in together]
+        return np.asarray(np.asarray(weights) @ scores, dtype=np.float64)
+    return np.asarray(np.median(scores, axis=0) if jury == "median" else np.mean(scores, axis=0), dtype=np.float64)
 
 
-def _estimate(scores: Sequence[float], weighted: bool) -> Estimate:
-    middle = (SCALE[0] + SCALE[-1]) / 2
-    known = [score for score in scores if not math.isnan(score)]
-    squares = sum((score - middle) ** 2 for score in known)
-    found = mean_of_scores(len(known), sum(known), squares, len(scores) - len(known))
-    return replace(found, method=f"{found.method}; weights taken as known") if weighted and known else found
+def _as_weighted(found: Estimate) -> Estimate:
+    return replace(found, method=f"{found.method}; weights taken as known") if found.n else found
 
 
-def _learn(reader: RunReader, ballots: Mapping[str, _Ballot]) -> dict[str, LearnedWeights]:
+def _learn(reader: RunReader, index: RunIndex, ballots: Mapping[str, _Ballot]) -> dict[str, LearnedWeights]:
     """Weights for every rubric with a panel; a rubric that cannot have them stops the whole, and all are named."""
-    ratings = _ratings(reader)
+    # Items may have come since the index was read, and stand behind the others.
+    ratings, keys = _ratings(reader), dict(zip(index.numbers.tolist(), item_keys(reader), strict=False))
     learned, refused = {}, []
     for rubric, ballot in ballots.items():
         if len(ballot.panel) < 2:
             continue
         if len(ballot.panel) > MOST_JUDGES:
             raise SetupError(f"--jury learned: for {MOST_JUDGES} judges at most; '{rubric}' has {len(ballot.panel)}")
-        human = ratings.get(rubric, {})
-        labelled = [number for number, item in enumerate(ballot.items) if item in human]
-        values = [human[ballot.items[number]] for number in labelled]
-        sources = [ballot.items[number][0] for number in labelled]
+        human, items = ratings.get(rubric, {}), [keys[number] for number in ballot.items.tolist()]
+        labelled = [place for place, item in enumerate(items) if item in human]
+        values = [human[items[place]] for place in labelled]
+        sources = [items[place][0] for place in labelled]
         scores = ballot.scores[:, labelled]
         if why := _too_few(scores, values, sources):
             refused.append(f"{rubric} has {why}")

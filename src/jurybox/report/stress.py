@@ -96,10 +96,14 @@ def _doses(rubric: RubricStress, kind: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class JudgeStress:
-    """One judge: its rubrics, and of every kind of damage what it did to every rubric."""
+    """One judge: its rubrics, and of every kind of damage what it did to every rubric. `judged` counts its judgments,
+    `unscored` those without a score; `spent` is what its calls took."""
 
     judge: str
     rubrics: Mapping[str, RubricStress]
+    judged: int
+    unscored: int
+    spent: Mapping[str, Any]
 
     @property
     def signature(self) -> str:
@@ -120,6 +124,9 @@ class JudgeStress:
             "signature": self.signature,
             "rubrics": {rubric: found.as_dict() for rubric, found in self.rubrics.items()},
             "selectivity": self.selectivity(),
+            "judged": self.judged,
+            "unscored": self.unscored,
+            "spent": dict(self.spent),
         }
 
 
@@ -154,7 +161,7 @@ class Stress:
                 "sources": exam.sources,
                 "chosen": exam.chosen,
                 "trials": {role: len(found) for role, found in grouped(exam.trials, lambda one: one.role).items()},
-                "refused": dict(exam.refused),
+                "refused": None if exam.refused is None else dict(exam.refused),
             },
             "thresholds": {"moved": figures.MOVED, "fooled": figures.FOOLED},
             "missing": self.missing,
@@ -170,19 +177,23 @@ def stress_report(
     signatures = reader.signatures()
     keys = {trial.item.key for trial in exam.trials}
     found: dict[str, dict[str, RubricStress]] = {judge: {} for judge in judges}
-    missing = unscored = 0
+    judged, unscored = dict.fromkeys(judges, 0), dict.fromkeys(judges, 0)
     for rubric, target in targets.items():
         by_judge: dict[str, dict[tuple[str, str], float | None]] = {judge: {} for judge in judges}
         for judge, id_, system, score in reader.scores(rubric):
             if judge in by_judge and (id_, system) in keys:
                 by_judge[judge][id_, system] = score
         for judge, scores in by_judge.items():
-            missing += len(keys) - len(scores)
-            unscored += sum(score is None for score in scores.values())
+            judged[judge] += len(scores)
+            unscored[judge] += sum(score is None for score in scores.values())
             sheet = Sheet(exam, scores, target)
             found[judge][rubric] = _on_rubric(rubric, sheet, claims, signatures[rubric, judge])
-    results = {judge: JudgeStress(judge, rubrics) for judge, rubrics in found.items()}
-    return Stress(str(reader.path), exam, results, missing, unscored, reader.spent())
+    results = {
+        judge: JudgeStress(judge, rubrics, judged[judge], unscored[judge], reader.spent(judge))
+        for judge, rubrics in found.items()
+    }
+    missing = len(keys) * len(targets) * len(results) - sum(judged.values())
+    return Stress(str(reader.path), exam, results, missing, sum(unscored.values()), reader.spent())
 
 
 def _on_rubric(rubric: str, sheet: Sheet, claims: Claims, signature: Signature) -> RubricStress:

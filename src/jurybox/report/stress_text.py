@@ -199,6 +199,8 @@ def _grid(cells: Cells, counts: Mapping[str, str], heads: Mapping[str, Sequence[
 
 
 def _refused(found: Stress, width: int) -> str:
+    if found.exam.refused is None:
+        return "How often a text gave no honest place is not kept in the run file."
     if not found.exam.refused:
         return "Every kind of change found a place in every summary."
     told = ", ".join(f"{kind} {count:,}" for kind, count in found.exam.refused.items())

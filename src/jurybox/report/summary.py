@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jurybox.report.judge import JudgeSummary, QuoteCount, SampleSummary
+from jurybox.report.browse_index import index_of, read_verdicts
+from jurybox.report.browse_tables import judge_tables
+from jurybox.report.judge import JudgeSummary, QuoteCount
 from jurybox.report.jury import BASELINE, JuryCombine, JurySummary, convene
-from jurybox.stats import Combine, mean_agreement, mean_of_scores, mean_spread
-from jurybox.store import RunReader
-from jurybox.types import SCALE, Estimate
+from jurybox.report.plain_table import plain_table
+from jurybox.report.sample_spread import sample_summaries
+from jurybox.stats import Combine
+from jurybox.store import RunReader, spending
+from jurybox.types import Signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,58 +56,39 @@ class Summary:
 
 
 def summarise(reader: RunReader, combine: Combine = "mean", jury: JuryCombine = "mean") -> Summary:
-    """Read a run's tallies into estimates; `combine` makes one score of samples, `jury` one of judges."""
-    judges, statuses = _judges(reader, combine), reader.statuses()
-    missing = sum(
-        max(expected - sum(statuses.get(series, {}).values()), 0) for series, expected in reader.expected().items()
-    )
-    spent = {**reader.spent(), "judges": {judge.judge: reader.spent(judge.judge) for judge in judges}}
-    return Summary(str(reader.path), judges, missing, spent, convene(reader, judges, combine, jury))
+    """Read a run into estimates; `combine` makes one score of samples, `jury` one of judges."""
+    signatures = {of: replace(found, combine=combine) for of, found in reader.signatures().items()}
+    judges: tuple[JudgeSummary, ...]
+    if _is_plain(signatures) and jury == "mean":
+        judges, panel = (plain_table(reader, signatures, combine),), None
+    else:
+        verdicts = read_verdicts(reader)
+        index = index_of(reader, verdicts, combine=combine)
+        samples = sample_summaries(verdicts, index.series)
+        judges = tuple(replace(one, samples=samples.get(one.judge, {})) for one in judge_tables(index, signatures))
+        panel = convene(reader, judges, index, jury)
+    whole, each = spending(reader)
+    spent = {**whole, "judges": each}
+    return Summary(str(reader.path), _with_notes(reader, judges), _missing(reader, judges), spent, panel)
 
 
-def _judges(reader: RunReader, combine: Combine) -> tuple[JudgeSummary, ...]:
-    signatures, statuses = reader.signatures(), reader.statuses()
-    systems: dict[str, dict[str, dict[str, Estimate]]] = {}
-    for tally in reader.tallies(combine):
-        estimate = mean_of_scores(tally.scored, tally.total, tally.total_of_squares, tally.items - tally.scored)
-        systems.setdefault(tally.judge, {}).setdefault(tally.system, {})[tally.rubric] = estimate
-    samples, lacks, distributions = _samples(reader), reader.lacks(), _distributions(reader, combine)
-    quotes = {judge: QuoteCount(*counts) for judge, counts in reader.quote_counts().items()}
+def _is_plain(signatures: Mapping[tuple[str, str], Signature]) -> bool:
+    """One judge and one sample: nothing that needs numpy, whose import costs more CPU than hundreds of requests."""
+    return len({judge for _, judge in signatures}) == 1 and all(one.samples == 1 for one in signatures.values())
+
+
+def _missing(reader: RunReader, judges: Iterable[JudgeSummary]) -> int:
+    made = {(rubric, one.judge): sum(counts.values()) for one in judges for rubric, counts in one.statuses.items()}
+    return sum(max(expected - made.get(series, 0), 0) for series, expected in reader.expected().items())
+
+
+def _with_notes(reader: RunReader, judges: Iterable[JudgeSummary]) -> tuple[JudgeSummary, ...]:
+    lacks, quotes = reader.lacks(), reader.quote_counts()
     return tuple(
-        JudgeSummary(
-            judge,
-            {rubric: replace(found, combine=combine) for (rubric, by), found in signatures.items() if by == judge},
-            systems.get(judge, {}),
-            {rubric: counts for (rubric, by), counts in statuses.items() if by == judge},
-            samples.get(judge, {}),
-            lacks.get(judge, {}),
-            quotes.get(judge),
-            distributions.get(judge, {}),
+        replace(
+            one,
+            lacks=lacks.get(one.judge, {}),
+            quotes=QuoteCount(*quotes[one.judge]) if one.judge in quotes else None,
         )
-        for judge in dict.fromkeys(judge for _, judge in signatures)
+        for one in judges
     )
-
-
-def _distributions(reader: RunReader, combine: Combine) -> dict[str, dict[str, dict[str, tuple[int, ...]]]]:
-    """Judge -> system -> rubric -> how many items have a score nearest to each step of the scale."""
-    found: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {}
-    for rubric, judge, system, nearest, count in reader.distributions(combine):
-        counts = found.setdefault(judge, {}).setdefault(system, {})
-        before = counts.get(rubric, (0,) * len(SCALE))
-        counts[rubric] = tuple(count if step == nearest else other for step, other in zip(SCALE, before, strict=True))
-    return found
-
-
-def _samples(reader: RunReader) -> dict[str, dict[str, SampleSummary]]:
-    """Judge -> rubric -> how far its samples differ."""
-    found: dict[str, dict[str, SampleSummary]] = {}
-    for tally in reader.sample_tallies():
-        n, short = tally.paired, tally.items - tally.paired
-        found.setdefault(tally.judge, {})[tally.rubric] = SampleSummary(
-            mean_spread(n, tally.spread, tally.spread_of_squares, short),
-            mean_agreement(n, tally.agreement, tally.agreement_of_squares, short),
-            tally.least,
-            tally.mean,
-            tally.most,
-        )
-    return found

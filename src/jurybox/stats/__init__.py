@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jurybox.stats.agreement import krippendorff_alpha
+from jurybox.stats.agreement import krippendorff_alpha, krippendorff_alphas
 from jurybox.stats.alternative import AlternativeAnnotator, alternative_annotator
 from jurybox.stats.bias import Sides, leniency, score_entropy, self_preference, top_share
 from jurybox.stats.bradley_terry import log_strengths, ranking
@@ -70,6 +70,7 @@ __all__ = [
     "holm",
     "in_place_of_raters",
     "krippendorff_alpha",
+    "krippendorff_alphas",
     "labelled_shift",
     "labels_needed",
     "learn_weights",

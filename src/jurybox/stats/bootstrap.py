@@ -6,7 +6,7 @@ Percentile intervals (Efron & Tibshirani 1993, chapter 13) around the value of t
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jurybox.stats.means import CONFIDENCE
 from jurybox.types import Estimate
@@ -19,10 +19,15 @@ SEED = 0
 RESAMPLES = 500
 
 
-def numbered(groups: Sequence[Hashable]) -> tuple[NDArray[np.intp], int]:
-    """Each member's group as a number from 0, and how many groups there are."""
+def numbered(groups: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.intp], int]:
+    """Each member's group as a number from 0 in the order of first appearance, and how many groups there are."""
     import numpy as np
 
+    if isinstance(groups, np.ndarray):
+        _, first, which = np.unique(groups, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.intp)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return rank[which], len(first)
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.intp), len(numbers)
 

@@ -25,10 +25,11 @@ from jurybox.store.picking import (
     ratings_of,
     rubric_bodies,
 )
-from jurybox.store.reader import RunReader, Tally
+from jurybox.store.reader import RunReader
 from jurybox.store.replayed import EarlierReplies
 from jurybox.store.runfile import Entry, RunFile, source_json
 from jurybox.store.series import Series
+from jurybox.store.spending import spending
 
 __all__ = [
     "Annotation",
@@ -49,7 +50,6 @@ __all__ = [
     "RunReader",
     "Series",
     "Taken",
-    "Tally",
     "current_ratings",
     "default_path",
     "extent",
@@ -67,4 +67,5 @@ __all__ = [
     "rubric_bodies",
     "skips",
     "source_json",
+    "spending",
 ]

@@ -97,12 +97,13 @@ def series_rows(reader: RunReader) -> list[SeriesRow]:
     ]
 
 
-def newest(reader: RunReader) -> tuple[int, int, int]:
-    """The last call, the last item and what was set out for: found at once, and different when a run has gone on."""
+def newest(reader: RunReader) -> tuple[int, ...]:
+    """The last call, item and repeated try, and what was set out for: found at once, and other when a run went on."""
     found = reader._one(
-        "SELECT (SELECT MAX(call) FROM calls), (SELECT MAX(item) FROM items), (SELECT SUM(expected) FROM series)"
+        "SELECT (SELECT MAX(call) FROM calls), (SELECT MAX(item) FROM items), (SELECT MAX(rowid) FROM attempts), "
+        "(SELECT SUM(expected) FROM series)"
     )
-    return (found[0] or 0, found[1] or 0, found[2] or 0)
+    return tuple(number or 0 for number in found)
 
 
 def has_writer(path: Path) -> bool:

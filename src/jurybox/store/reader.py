@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,49 +14,12 @@ from jurybox.stats import COMBINING, Combine
 from jurybox.store.connection import open_to_read
 from jurybox.store.rated import ANNOTATIONS, rated
 from jurybox.store.replies import REPLY_COLUMNS, from_row
+from jurybox.store.spending import NOTHING, spending, spent
 from jurybox.types import Judgment, Quote, Signature, Status, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Item scores of one system on one rubric by one judge (each item's score is that of its scored samples)."""
-
-    rubric: str
-    judge: str
-    system: str
-    items: int
-    scored: int
-    total: float
-    total_of_squares: float
-
-
-@dataclass(frozen=True, slots=True)
-class SampleTally:
-    """How far the scored samples of an item differ, over the items of one series that have two or more of them.
-
-    `spread` is an item's standard deviation, `agreement` its share of equal pairs; the last three are scored samples an
-    item.
-    """
-
-    rubric: str
-    judge: str
-    items: int
-    paired: int
-    spread: float
-    spread_of_squares: float
-    agreement: float
-    agreement_of_squares: float
-    least: int
-    mean: float
-    most: int
-
 
 # The passages quoted in a judgment's reason, as a JSON array in the order of a Quote's own fields.
 _QUOTES = """(SELECT json_group_array(json_array(quote, field, entry, "start", "end", similarity))
               FROM quotes WHERE quotes.call = j.call AND quotes.rubric = series.rubric)"""
-
-
-_TOKENS = "call, tokens_in, tokens_out, tokens_cached"
 
 
 class RunReader:
@@ -106,6 +67,8 @@ class RunReader:
 
     def quote_counts(self) -> dict[str, tuple[int, int]]:
         """Judge -> passages that it quoted, and how many of these the material lacks."""
+        if self._one("SELECT 1 FROM quotes LIMIT 1") is None:
+            return {}  # seen at once, and the query below walks over all judgments
         query = """
             SELECT judge, COUNT(*), COUNT(*) - COUNT(field)
             FROM (SELECT DISTINCT judge, call FROM judgments JOIN series USING (series)) JOIN quotes USING (call)
@@ -113,15 +76,23 @@ class RunReader:
         """
         return {judge: (quotes, absent) for judge, quotes, absent in self._rows(query)}
 
-    def tallies(self, combine: Combine = "mean") -> list[Tally]:
-        """One row a rubric, judge and system; squares are taken from the middle of the scale to keep their digits."""
+    def tallies(self, combine: Combine = "mean") -> Iterator[tuple[str, str, str, int | None, int, float, float]]:
+        """Items of one rubric, judge and system whose score is nearest to one step (halves go up; None: no score).
+
+        Rubric, judge, system, step, how many, their total, and their total of squares, taken from the middle of the
+        scale to keep the digits.
+        """
         query = f"""
-            SELECT rubric, judge, system, COUNT(*), COUNT(one), TOTAL(one), TOTAL((one - 3) * (one - 3))
+            SELECT rubric, judge, system, CAST(one + 0.5 AS INTEGER), COUNT(*), TOTAL(one), TOTAL((one - 3) * (one - 3))
             FROM (SELECT item, series, {self._combined(combine)} AS one FROM judgments GROUP BY item, series)
             JOIN items USING (item) JOIN series USING (series)
-            GROUP BY series, system ORDER BY series, MIN(item)
+            GROUP BY series, system, 4 ORDER BY series, MIN(item)
         """
-        return [Tally(*row) for row in self._rows(query)]
+        return self._rows(query)
+
+    def systems(self) -> list[str]:
+        """The systems whose summaries were judged, by name."""
+        return [system for (system,) in self._rows("SELECT DISTINCT system FROM items ORDER BY system")]
 
     def scores(self, rubric: str, combine: Combine = "mean") -> Iterator[tuple[str, str, str, float | None]]:
         """Each item's score on a rubric, None where no sample was scored: judge, id, system, score."""
@@ -132,35 +103,6 @@ class RunReader:
             GROUP BY item, series ORDER BY item, series
         """
         return self._rows(query, (rubric,))
-
-    def distributions(self, combine: Combine = "mean") -> list[tuple[str, str, str, int, int]]:
-        """Rubric, judge, system, step of the scale, and how many items have a score nearest to it (halves go up)."""
-        query = f"""
-            SELECT rubric, judge, system, CAST(one + 0.5 AS INTEGER), COUNT(*)
-            FROM (SELECT item, series, {self._combined(combine)} AS one FROM judgments GROUP BY item, series)
-            JOIN items USING (item) JOIN series USING (series)
-            WHERE one IS NOT NULL GROUP BY series, system, 4
-        """
-        return list(self._rows(query))
-
-    def sample_tallies(self) -> list[SampleTally]:
-        """One row for each series in which an item has more than one sample."""
-        self._connection.create_function("root", 1, math.sqrt, deterministic=True)
-        query = """
-            SELECT rubric, judge, COUNT(*), COUNT(spread), TOTAL(spread), TOTAL(spread * spread), TOTAL(agreement),
-                   TOTAL(agreement * agreement), MIN(scored), AVG(scored), MAX(scored)
-            FROM (SELECT series, CAST(n AS INTEGER) AS scored,
-                         CASE WHEN n > 1 THEN root(MAX((squares - total * total / n) / (n - 1), 0.0)) END AS spread,
-                         CASE WHEN n > 1 THEN equal / (n * (n - 1)) END AS agreement
-                  FROM (SELECT item, series, TOTAL(k) AS n, TOTAL(k * (score - 3)) AS total,
-                               TOTAL(k * (score - 3) * (score - 3)) AS squares, TOTAL(k * (k - 1)) AS equal
-                        FROM (SELECT item, series, score, COUNT(score) AS k FROM judgments
-                              WHERE series IN (SELECT DISTINCT series FROM judgments WHERE sample > 1)
-                              GROUP BY item, series, score)
-                        GROUP BY item, series))
-            JOIN series USING (series) GROUP BY series ORDER BY series
-        """
-        return [SampleTally(*row) for row in self._rows(query)]
 
     def statuses(self) -> dict[tuple[str, str], dict[Status, int]]:
         """(rubric, judge) -> how many judgments ended how."""
@@ -173,39 +115,8 @@ class RunReader:
         return found
 
     def spent(self, judge: str | None = None) -> dict[str, Any]:
-        """Calls, tokens, seconds and cost of the whole run or of one judge, each call counted once, with all its tries.
-
-        `cost` is None where any call's price is unknown; `cached_share` is of the tokens of those calls whose server
-        told how many came from its cache, None where none did. `reused` calls came from earlier runs; nothing else
-        counts them.
-        """
-        one, values = "", tuple[str, ...]()
-        if judge is not None:
-            one = " AND call IN (SELECT call FROM judgments JOIN series USING (series) WHERE judge = ?)"
-            values = (judge,)
-        calls, reused, seconds, priced, cost = self._one(
-            "SELECT TOTAL(attempts > 0 AND NOT reused), TOTAL(reused), "
-            "AVG(CASE WHEN NOT reused THEN NULLIF(seconds, 0) END), "
-            f"COUNT(cost) = COUNT(*), TOTAL(cost) FROM calls WHERE 1 {one}",
-            values,
-        )
-        tokens_in, tokens_out, cached, share = self._one(
-            "SELECT TOTAL(tokens_in), TOTAL(tokens_out), TOTAL(tokens_cached), TOTAL(tokens_cached) / "
-            "NULLIF(TOTAL(CASE WHEN tokens_cached IS NOT NULL THEN tokens_in END), 0) "
-            f"FROM (SELECT {_TOKENS} FROM calls WHERE NOT reused UNION ALL SELECT {_TOKENS} FROM attempts) "
-            f"WHERE 1 {one}",
-            values,
-        )
-        return {
-            "calls": int(calls),
-            "reused": int(reused),
-            "tokens_in": int(tokens_in),
-            "tokens_out": int(tokens_out),
-            "tokens_cached": int(cached),
-            "cached_share": share,
-            "seconds_a_call": seconds,
-            "cost": cost if priced else None,
-        }
+        """What the whole run or one of its judges took; see `store/spending.py`."""
+        return spent(self) if judge is None else dict(spending(self)[1].get(judge, NOTHING))
 
     def judgments(self, of: tuple[str, str] | None = None) -> Iterator[Judgment]:
         """Every judgment with its reply, item by item, streamed; with `of`, those of one item (id, system)."""

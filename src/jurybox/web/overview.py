@@ -70,7 +70,7 @@ def _overview(site: Site, reader: RunReader, index: RunIndex) -> tuple[Overview,
         return Overview(index, tuple(maps), ""), False
     # The same as `show` has: an item counts for a jury where every judge of the panel scored it, which the arrays of
     # the index would tell too, but the agreement between judges is resampled and takes its time.
-    found, fresh = site.workshop.get("jury", index.newest, lambda other: convene(other, judges))
+    found, fresh = site.workshop.get("jury", index.newest, lambda other: convene(other, judges, index))
     if isinstance(found, JurySummary):
         maps.insert(0, heat_map(found, known))
     word = "" if fresh else "being computed" if found is None else "being computed anew"

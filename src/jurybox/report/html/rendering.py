@@ -50,9 +50,9 @@ def text_of(name: str) -> str:
 
 
 @cache
-def page_parts() -> dict[str, str]:
+def page_parts(*more_styles: str) -> dict[str, str]:
     """What every page carries inside itself: `style`, `script`, and the `policy` that allows them and nothing else."""
-    style, script = "\n".join(map(text_of, STYLES)), text_of(SCRIPT)
+    style, script = "\n".join(map(text_of, (*STYLES, *more_styles))), text_of(SCRIPT)
     policy = "; ".join(
         (
             "default-src 'none'",
