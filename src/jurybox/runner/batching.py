@@ -22,7 +22,7 @@ from jurybox.runner.keeping import Keeper
 from jurybox.runner.patience import Outcome
 from jurybox.runner.post import Polling, Post, to_returned
 from jurybox.runner.tries import cost_of, decide, same_for_all
-from jurybox.store import Entry
+from jurybox.store import Entry, RunFile
 from jurybox.store.batches import LIVE, BatchBook
 from jurybox.types import Attempt, Verdict
 
@@ -70,6 +70,7 @@ class _Batching:
     """The state of one invocation."""
 
     def __init__(self, job: Job, keeper: Keeper, budget: Budget, polling: Polling, probe: bool) -> None:
+        assert isinstance(keeper.store, RunFile), "batches are kept in a run file"
         self._job, self._store, self._keeper, self._budget = job, keeper.store, keeper, budget
         self._probe = probe
         self._book = BatchBook(keeper.store)

@@ -13,7 +13,7 @@ from jurybox.parsing import read
 from jurybox.runner.job import Call
 from jurybox.runner.patience import Outcome
 from jurybox.runner.progress import Progress, Tally
-from jurybox.store import Entry, ReplyCache, RunFile
+from jurybox.store import Entry, ReplyCache, RunStore
 from jurybox.types import Attempt, Quote, Status, Verdict
 
 Judged = tuple[Status, float | None]
@@ -25,7 +25,7 @@ class Keeper:
 
     def __init__(
         self,
-        store: RunFile,
+        store: RunStore,
         series: Mapping[tuple[str, str], int],
         tally: Tally,
         progress: Progress,

@@ -11,11 +11,11 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jurybox.errors import JudgeFailure, JudgeRejection
 from jurybox.judges import Judge
 from jurybox.runner.budget import Budget
+from jurybox.runner.turns import OwnTurns, Turns
 from jurybox.types import Question, Reply
 
 FAILURES_IN_A_ROW = 10
@@ -23,25 +23,6 @@ FAILURES_IN_A_ROW = 10
 GONE_AFTER = 60.0
 # Seconds between two looks at a server that may be gone, growing.
 FIRST_LOOK, LONGEST_LOOK = 0.5, 8.0
-MINUTE = 60.0
-
-
-@dataclass(slots=True)
-class _Line:
-    """An even line: each takes the next place, so any minute holds at most what it may."""
-
-    seconds_each: float
-    free_at: float = 0.0
-
-    def place(self, amount: float, now: float) -> float:
-        """When the next may go; the line is longer by its amount from then on."""
-        start = max(self.free_at, now)
-        self.free_at = start + amount * self.seconds_each
-        return start
-
-    def correct(self, amount: float) -> None:
-        """What was reserved was not what was used."""
-        self.free_at += amount * self.seconds_each
 
 
 class Pace:
@@ -49,15 +30,20 @@ class Pace:
     may be now."""
 
     def __init__(
-        self, judge: Judge, most: int, budget: Budget, rpm: float | None = None, tpm: float | None = None
+        self,
+        judge: Judge,
+        most: int,
+        budget: Budget,
+        rpm: float | None = None,
+        tpm: float | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self.judge, self.budget = judge, budget
         self.most = min(most, judge.most_at_once or most)
         self.window = float(self.most)
         self.in_flight = self.throttled = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._requests = None if rpm is None else _Line(MINUTE / rpm)
-        self._tokens = None if tpm is None else _Line(MINUTE / tpm)
+        self._turns = turns or (None if rpm is None and tpm is None else OwnTurns(rpm, tpm))
         self._cut_at = 0.0
         self._failures = 0
         self._failing_since = 0.0
@@ -80,7 +66,7 @@ class Pace:
         self.in_flight += 1
         try:
             await self.budget.reserve(self.judge, question, samples)
-            if self._requests is not None or self._tokens is not None or self.judge.rest_until or self._look_at:
+            if self._turns is not None or self.judge.rest_until or self._look_at:
                 await self._rest(question, samples)
         except BaseException:
             self._leave()
@@ -94,9 +80,9 @@ class Pace:
             self.window, self._look_at = self._window_before, 0.0
         elif self.window < self.most:
             self.window = min(self.window + 1 / self.window, self.most)
-        if self._tokens is not None:
+        if self._turns is not None:
             used = sum((reply.tokens_in or 0) + (reply.tokens_out or 0) for reply in replies)
-            self._tokens.correct(used - self.budget.tokens(question, samples) if used else 0)
+            self._turns.correct(used - self.budget.tokens(question, samples) if used else 0)
         self.budget.settle(self.judge, question, samples, replies)
         self._leave()
 
@@ -140,13 +126,11 @@ class Pace:
 
     async def _rest(self, question: Question, samples: int) -> None:
         now = time.monotonic()
-        start = max(now, self.judge.rest_until, self._look_at)
-        if self._requests is not None:
-            start = max(start, self._requests.place(1, now))
-        if self._tokens is not None:
-            start = max(start, self._tokens.place(self.budget.tokens(question, samples), now))
-        if start > now:
-            await asyncio.sleep(start - now)
+        pause = max(0.0, self.judge.rest_until - now, self._look_at - now)
+        if self._turns is not None:
+            pause = max(pause, await self._turns.wait(self.budget.tokens(question, samples)))
+        if pause > 0:
+            await asyncio.sleep(pause)
 
     def _leave(self) -> None:
         self.in_flight -= 1

@@ -9,13 +9,13 @@ from jurybox.data import Census
 from jurybox.errors import SetupError
 from jurybox.fields import characters
 from jurybox.runner.job import Job, Until
-from jurybox.store import RunFile, Series
+from jurybox.store import RunStore, Series
 from jurybox.types import DIRECT, Item, Reply
 
 
 def check(
     job: Job,
-    store: RunFile | None = None,
+    store: RunStore | None = None,
     stop: asyncio.Event | None = None,
     see: Callable[[Item], None] | None = None,
 ) -> Census:
@@ -34,7 +34,7 @@ def check(
     return job.data.check(job.rubrics, seen)
 
 
-def open_series(job: Job, store: RunFile, items: int, version: str) -> Mapping[tuple[str, str], int]:
+def open_series(job: Job, store: RunStore, items: int, version: str) -> Mapping[tuple[str, str], int]:
     """(rubric, judge) -> its series in the store."""
     return {
         (rubric.name, judge.spec): store.open_series(

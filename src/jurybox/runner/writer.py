@@ -13,12 +13,23 @@ import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 from jurybox.store import Entry, RunFile
 from jurybox.types import Item
 
 # Seconds a commit may take on average before a thread of its own pays off.
 QUICK = 0.003
+
+
+class Writing(Protocol):
+    """Where judgments go. When `put` returns, the caller may take its next call."""
+
+    async def put(self, entries: Sequence[Entry]) -> None:
+        """Hand over what calls brought."""
+
+    def expect(self, items: Iterable[Item]) -> None:
+        """Items whose judgments will follow."""
 
 
 class Writer:

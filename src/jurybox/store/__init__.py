@@ -9,6 +9,7 @@ from jurybox.store.annotated import Progress, current_ratings, history, item_key
 from jurybox.store.annotations import Annotation, AnnotationLog, Taken
 from jurybox.store.cache import ReplyCache, default_path
 from jurybox.store.calibrations import CalibrationBook, Kept, NamedCalibration, named_calibrations
+from jurybox.store.kind import RunStore
 from jurybox.store.picking import (
     Extent,
     Failure,
@@ -48,6 +49,7 @@ __all__ = [
     "ReplyCache",
     "RunFile",
     "RunReader",
+    "RunStore",
     "Series",
     "Taken",
     "current_ratings",
