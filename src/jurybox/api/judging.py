@@ -6,16 +6,23 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from jurybox import __version__
-from jurybox.api.jobs import DEFAULT_JUDGE, Data, make_job
+from jurybox.api.jobs import DEFAULT_JUDGE, Data, make_job, refuse_unknown_choice
 from jurybox.api.looking import Run
 from jurybox.data import PairedDataset
 from jurybox.errors import SetupError, StoreError
 from jurybox.runner import Job, Plan, Progress, execute, make_plan
 from jurybox.store import ReplyCache, RunFile, RunReader, default_path
 from jurybox.types import Rubric
+
+ENGINES = ("local", "ray")
+
+
+def refuse_cluster_options(ray_address: str | None, workers: int | None) -> None:
+    if ray_address is not None or workers is not None:
+        raise SetupError("--ray-address and --workers are for --engine ray")
 
 
 async def aevaluate(
@@ -28,12 +35,24 @@ async def aevaluate(
     stop: asyncio.Event | None = None,
     cache: str | Path | bool = True,
     batch: bool = False,
+    engine: Literal["local", "ray"] = "local",
+    ray_address: str | None = None,
+    workers: int | None = None,
     **options: Any,
 ) -> Run:
     """Judge every item on every rubric into one run file; what the file already has is not asked again.
 
-    `cache` is where replies are kept across runs: True for the user's own, False for nowhere.
+    `cache` is where replies are kept across runs: True for the user's own, False for nowhere. With the engine `ray`
+    workers on a cluster judge (`ray_address`; without one, on this machine) into a folder of results.
     """
+    refuse_unknown_choice("engine", engine, ENGINES)
+    if engine == "ray":
+        from jurybox.api.scaling import evaluate_on_ray
+
+        return await evaluate_on_ray(
+            data, rubrics, judge, out, ray_address, workers, progress=progress, stop=stop, batch=batch, **options
+        )
+    refuse_cluster_options(ray_address, workers)
     job = make_job(data, rubrics, judge, **options)
     path = default_out(data) if out is None else Path(out)
     fresh = not path.exists()

@@ -36,7 +36,7 @@ class Run:
     """A run file, finished or not. Reads it anew each time, so it may still be growing."""
 
     def __init__(self, path: str | Path, tally: Tally | None = None) -> None:
-        self.path = Path(path)
+        self.path = path if isinstance(path, Path) or "://" in path else Path(path)
         self.tally = tally
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class Run:
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing but the name where the file has nothing to show yet."""
         try:
-            with RunReader(self.path) as reader:
+            with RunReader(path_of(self)) as reader:
                 if not reader.signatures():
                     return None
                 return duels_html(summarise_duels(reader)) if holds_duels(reader) else summary_html(summarise(reader))
@@ -81,7 +81,7 @@ class Run:
         return estimate(self, **options)
 
     def judgments(self) -> Iterator[Judgment]:
-        with RunReader(self.path) as reader:
+        with RunReader(path_of(self)) as reader:
             yield from reader.judgments()
 
     def export(self, to: str | Path, *, calibration: str | None = None) -> int:
@@ -98,7 +98,7 @@ class Run:
         return polars.DataFrame(self._rows(calibration), infer_schema_length=None)
 
     def _rows(self, calibration: str | None) -> list[Mapping[str, Any]]:
-        with RunReader(self.path) as reader:
+        with RunReader(path_of(self)) as reader:
             return list(export_rows(reader, calibration))
 
 
@@ -135,4 +135,11 @@ def export(run: str | Path | Run, to: str | Path, *, calibration: str | None = N
 
 
 def path_of(run: str | Path | Run) -> Path:
-    return run.path if isinstance(run, Run) else Path(run)
+    """The run file; of a folder of results, one that holds all that the folder holds now."""
+    place = run.path if isinstance(run, Run) else run
+    if "://" in str(place) or Path(place).is_dir():
+        from jurybox.store.parts import is_result_folder, run_file_of
+
+        if is_result_folder(place):
+            return run_file_of(place)
+    return Path(place)

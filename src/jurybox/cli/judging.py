@@ -67,7 +67,7 @@ def _judge(
     from jurybox.errors import JudgeRejection
 
     refuse_unknown_gates(fail_under, (rubric.name for rubric in api.find_rubrics(arguments["rubrics"])))
-    out = arguments["out"] or api.default_out(arguments["data"])
+    out = arguments["out"] or _default_out(arguments)
     try:
         finished = run_until_stopped({**arguments, "out": out})
     except JudgeRejection as exc:
@@ -91,6 +91,16 @@ def _judge(
     )
     print_summary(summary, as_json, hint=f"Kept in {out}. Next:{following}")
     return exit_status(summary, fail_under, strict)
+
+
+def _default_out(arguments: dict[str, Any]) -> Path:
+    from jurybox import api
+
+    if arguments.get("engine") == "ray":
+        from jurybox.api.scaling import results_of
+
+        return results_of(arguments["data"])
+    return api.default_out(arguments["data"])
 
 
 @click.command()

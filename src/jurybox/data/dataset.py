@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from jurybox.data.ratings import Ratings, normalise_human
 from jurybox.data.records import Record, read_json_lines, read_records
+from jurybox.data.remote import RemoteFile, file_at
 from jurybox.errors import DataError, SetupError, unknown_name
 from jurybox.fields import FIELDS, IDENTITY_ALIASES, canonical_name
 from jurybox.types import Item, Rubric
@@ -52,7 +53,7 @@ class Dataset:
         self._columns = _checked_columns(columns or {})
         self._ratings = ratings or {}
         self._limit = limit
-        self._path: Path | None = None
+        self._path: Path | RemoteFile | None = None
         self._spool: IO[bytes] | None = None
         self._records: list[Record | Item] = []
         self._remembered: list[tuple[int, Item]] | None = None
@@ -60,9 +61,26 @@ class Dataset:
             self._spool = _spooled(sys.stdin.buffer)
             weakref.finalize(self, self._spool.close)
         elif isinstance(data, str | Path):
-            self._path = Path(data)
+            self._path = file_at(data)
         else:
             self._records = list(data)
+
+    @property
+    def path(self) -> Path | RemoteFile | None:
+        """Where the records are, if they are in one file that anybody may read."""
+        return self._path
+
+    @property
+    def files(self) -> tuple[Dataset, ...]:
+        """The datasets that this one is made of."""
+        return (self,)
+
+    def again(self) -> Dataset:
+        """The same data, not yet read: what another process is given."""
+        assert self._path is not None, "only files can be read elsewhere"
+        fresh = Dataset((), columns=self._columns, ratings=self._ratings, limit=self._limit)
+        fresh.name, fresh._path = self.name, self._path.absolute()
+        return fresh
 
     def __iter__(self) -> Iterator[Item]:
         return (item for _, item in self.located())
@@ -114,7 +132,9 @@ class Dataset:
     def _is_small(self) -> bool:
         """Whether the items may stay in memory after the check, so that the file is read once and not twice."""
         path = self._path
-        return path is not None and path.is_file() and path.suffix != ".parquet" and path.stat().st_size <= SMALL_BYTES
+        if not isinstance(path, Path):
+            return False
+        return path.is_file() and path.suffix != ".parquet" and path.stat().st_size <= SMALL_BYTES
 
     def _raw(self) -> Iterator[tuple[int, Record | Item]]:
         if self._path is not None:

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import orjson
 
+from jurybox.data.remote import RemoteFile
 from jurybox.errors import DataError
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -31,7 +32,7 @@ _FOREIGN_BOMS = {
 }
 
 
-def read_records(path: Path) -> Iterator[tuple[int, Record]]:
+def read_records(path: Path | RemoteFile) -> Iterator[tuple[int, Record]]:
     """Every record of a file with the line it begins on (for Parquet: the row), by the file's ending."""
     suffix = _checked_suffix(path)
     if suffix == ".parquet":
@@ -45,7 +46,7 @@ def read_records(path: Path) -> Iterator[tuple[int, Record]]:
             yield from read_json_lines(file, str(path))
 
 
-def _checked_suffix(path: Path) -> str:
+def _checked_suffix(path: Path | RemoteFile) -> str:
     if path.is_dir():
         raise DataError(str(path), None, "is a directory; give one file (JSONL, CSV or Parquet)")
     if path.exists() and not path.is_file():
@@ -56,11 +57,11 @@ def _checked_suffix(path: Path) -> str:
     return suffix
 
 
-def open_file(path: Path) -> IO[bytes]:
+def open_file(path: Path | RemoteFile) -> IO[bytes]:
     try:
         return path.open("rb")
     except OSError as exc:
-        raise DataError(str(path), None, f"cannot be read: {exc.strerror}") from exc
+        raise DataError(str(path), None, f"cannot be read: {exc.strerror or exc}") from exc
 
 
 def _refuse_foreign(file: IO[bytes], name: str) -> None:
@@ -168,7 +169,7 @@ def _cell(cell: str) -> Any:
         return cell
 
 
-def _read_parquet(path: Path) -> Iterator[tuple[int, Record]]:
+def _read_parquet(path: Path | RemoteFile) -> Iterator[tuple[int, Record]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

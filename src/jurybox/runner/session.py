@@ -6,6 +6,7 @@ What is asked is the job's, how fast the pace's, how often patience's, what beco
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -49,6 +50,12 @@ class Session:
         self._rng = random.Random()  # noqa: S311  jitter, not secrets
         self._failed_in_a_row = 0
         self._asked: set[int] = set()
+
+    def counting(self, keeper: Keeper) -> Session:
+        """The same session, with the same paces and calls under way, that counts for another keeper."""
+        other = copy.copy(self)
+        other._keeper, other._tally, other._progress = keeper, keeper.tally, keeper.progress
+        return other
 
     async def work(self, data: Iterable[Item], stop: asyncio.Event) -> None:
         groups = self._job.groups(self._ahead(data))

@@ -42,7 +42,8 @@ class Entry:
 
     No attempts means that a call with the same key was answered before, in this file. `reused` means that its reply
     comes from the cache of earlier runs, not `sent` that nobody was asked. `shown` is what a judge was shown of
-    material that was shortened, and `quotes` are the passages that it quotes, by rubric.
+    material that was shortened, and `quotes` are the passages that it quotes, by rubric. `at` is when it was answered,
+    None for now.
     """
 
     item: Item
@@ -57,6 +58,7 @@ class Entry:
     sent: bool = True
     shown: Mapping[str, Any] | None = None
     quotes: Mapping[str, Sequence[Quote]] = field(default_factory=dict)
+    at: float | None = None
 
 
 class RunFile:
@@ -199,7 +201,7 @@ class RunFile:
                 last.error or None,
                 *to_row(last.reply),
                 entry.cost,
-                time.time(),
+                time.time() if entry.at is None else entry.at,
                 orjson.dumps(reasons).decode(),
                 entry.reused,
                 None if entry.shown is None else orjson.dumps(entry.shown).decode(),
@@ -256,7 +258,7 @@ class RunFile:
         cursor = self._connection.execute(
             "INSERT INTO items (id, system, summary, source, metadata) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (id, system) DO NOTHING",
-            (item.id, item.system, item.summary, self._source_number(item), _metadata(item)),
+            (item.id, item.system, item.summary, self._source_number(item), metadata_json(item)),
         )
         if cursor.rowcount == 1:
             return int(cursor.lastrowid or 0)
@@ -288,7 +290,8 @@ def _source(item: Item) -> tuple[int, bytes]:
     return int.from_bytes(hashlib.sha256(body).digest()[:8]) >> 1, body
 
 
-def _metadata(item: Item) -> str:
+def metadata_json(item: Item) -> str:
+    """The columns that jurybox does not know, as they are stored."""
     try:
         return orjson.dumps(item.metadata, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:  # nested deeper than orjson goes

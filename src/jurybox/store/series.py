@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,16 +45,23 @@ class Series:
         }
 
 
-def open_series(connection: sqlite3.Connection, path: Path, series: Series) -> int:
-    """The number of a series; an existing one must have been made under the same settings."""
-    row = connection.execute(
-        "SELECT series, samples, settings FROM series WHERE rubric = ? AND judge = ?",
-        (series.rubric.name, series.judge),
-    ).fetchone()
-    if row is None:
-        return _insert(connection, series)
-    number, samples, settings = row
-    before = json.loads(settings)
+def row_of(series: Series) -> dict[str, Any]:
+    """A new series as stores keep it."""
+    return {
+        "rubric": series.rubric.name,
+        "judge": series.judge,
+        "samples": series.samples,
+        "expected": series.expected,
+        "version": series.version,
+        "address": series.address,
+        "settings": series.settings,
+        "body": asdict(series.rubric),
+    }
+
+
+def continued(path: str | Path, row: Mapping[str, Any], series: Series) -> dict[str, Any]:
+    """The row of a series that goes on; raises where it was made under other settings."""
+    before = dict(row["settings"])
     if not before["long"]:  # what was refused as too long may be shown in part now
         before["long"] = series.long
     for name, now in series.settings.items():
@@ -62,29 +70,36 @@ def open_series(connection: sqlite3.Connection, path: Path, series: Series) -> i
                 f"{path}: holds '{series.rubric.name}' by {series.judge} with {name} {_shown(before[name])}, and now "
                 f"it is {_shown(now)}; one run file keeps one configuration: give another --out"
             )
-    connection.execute(
-        "UPDATE series SET samples = ?, expected = MAX(expected, ?), settings = ? WHERE series = ?",
-        (max(samples, series.samples), series.expected, json.dumps(before), number),
-    )
-    return int(number)
+    samples, expected = max(row["samples"], series.samples), max(row["expected"], series.expected)
+    return {**row, "samples": samples, "expected": expected, "settings": before}
 
 
-def _insert(connection: sqlite3.Connection, series: Series) -> int:
-    cursor = connection.execute(
+def open_series(connection: sqlite3.Connection, path: Path, series: Series) -> int:
+    """The number of a series; an existing one must have been made under the same settings."""
+    found = connection.execute(
+        "SELECT samples, expected, settings FROM series WHERE rubric = ? AND judge = ?",
+        (series.rubric.name, series.judge),
+    ).fetchone()
+    if found is None:
+        return put_series(connection, row_of(series))
+    samples, expected, settings = found
+    row = {**row_of(series), "samples": samples, "expected": expected, "settings": json.loads(settings)}
+    return put_series(connection, continued(path, row, series))
+
+
+def put_series(connection: sqlite3.Connection, row: Mapping[str, Any]) -> int:
+    """Insert a series, or bring it up to date; its number. What it lacks is left alone unless the row says it."""
+    (number,) = connection.execute(
         "INSERT INTO series (rubric, judge, samples, expected, version, address, settings, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rubric, judge) DO UPDATE SET "
+        "samples = excluded.samples, expected = excluded.expected, settings = excluded.settings RETURNING series",
         (
-            series.rubric.name,
-            series.judge,
-            series.samples,
-            series.expected,
-            series.version,
-            series.address,
-            json.dumps(series.settings),
-            json.dumps(asdict(series.rubric), ensure_ascii=False),
+            *(row[name] for name in ("rubric", "judge", "samples", "expected", "version", "address")),
+            json.dumps(row["settings"]),
+            json.dumps(row["body"], ensure_ascii=False),
         ),
-    )
-    return int(cursor.lastrowid or 0)
+    ).fetchone()
+    return int(number)
 
 
 def _shown(value: Any) -> str:

@@ -1,0 +1,94 @@
+"""`evaluate` on a Ray cluster: the same job, made once more in every worker, into a folder of results."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jurybox import __version__
+from jurybox.api.jobs import Data, find_rubrics, make_job
+from jurybox.api.looking import Run
+from jurybox.data import PairedDataset
+from jurybox.errors import SetupError, StoreError
+from jurybox.judges import Judge
+from jurybox.runner import Job, Progress
+from jurybox.store.parts import is_result_folder, open_folder
+from jurybox.types import Rubric
+
+DEFAULT_WORKERS = 2
+# Options that are the driver's own: the data and what belongs to it has been read when a worker makes its job.
+_OF_DRIVER = ("columns", "human", "limit", "report")
+
+
+async def evaluate_on_ray(
+    data: Data,
+    rubrics: str | Sequence[str | Rubric],
+    judge: str | Sequence[str],
+    out: str | Path | None,
+    address: str | None,
+    workers: int | None,
+    *,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    batch: bool = False,
+    **options: Any,
+) -> Run:
+    from jurybox.runner.cluster.driver import Cluster, execute_on_cluster
+    from jurybox.runner.cluster.starting import ray_module
+
+    _refuse(data, batch, workers)
+    ray_module()  # before anything is read
+    found = find_rubrics(rubrics)  # a worker's machine need not have the files
+    job = make_job(data, found, judge, **options)
+    place = results_of(data) if out is None else out
+    _refuse_other_kind(place)
+    shared = {name: value for name, value in options.items() if name not in _OF_DRIVER}
+    tally = await execute_on_cluster(
+        job,
+        partial(make_job, (), found, judge, **shared),
+        open_folder(place),
+        Cluster(address, workers or DEFAULT_WORKERS, gpus_of(job)),
+        progress=progress,
+        stop=stop,
+        version=__version__,
+    )
+    return Run(place if "://" in str(place) else Path(place), tally)
+
+
+def results_of(data: Data) -> Path:
+    """Where results go when nobody says."""
+    if isinstance(data, str | Path) and data != "-":
+        return Path(f"{Path(data).stem.strip('*') or 'jurybox'}.run")
+    return Path("jurybox.run")
+
+
+def gpus_of(job: Job) -> float:
+    """GPUs that each worker needs."""
+    return float(sum(_gpus(judge) for judge in job.judges))
+
+
+def _gpus(judge: Judge) -> int:
+    return int(getattr(judge, "gpus", 0))
+
+
+def _refuse(data: Data, batch: bool, workers: int | None) -> None:
+    if batch:
+        raise SetupError("--batch: a batch API needs no cluster; leave out --engine ray")
+    if isinstance(data, PairedDataset):
+        raise SetupError("--engine ray: duels run on one machine")
+    if workers is not None and workers < 1:
+        raise SetupError(f"--workers {workers}: should be 1 or more")
+
+
+def _refuse_other_kind(place: str | Path) -> None:
+    """Results go into a folder of their own; a run file, or a folder with other things in it, is none."""
+    if is_result_folder(place):
+        return
+    path = Path(place)
+    if path.is_file():
+        raise StoreError(f"--out {path}: is a file; --engine ray writes a folder: give another name")
+    if path.is_dir() and any(path.iterdir()):
+        raise StoreError(f"--out {path}: is a folder with other things in it; nothing was written to it")

@@ -1,0 +1,167 @@
+"""A run on a cluster, as its driver sees it: check, read what is stored, hand out the rest, count what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from jurybox import errors
+from jurybox.errors import JudgeRejection, JuryboxError
+from jurybox.runner.cluster.governor import Governor
+from jurybox.runner.cluster.order import Order, Report, add
+from jurybox.runner.cluster.source import Done, dataset
+from jurybox.runner.cluster.starting import connected, ray_module
+from jurybox.runner.cluster.worker import Worker
+from jurybox.runner.job import Job, Until
+from jurybox.runner.preparing import open_series
+from jurybox.runner.progress import Progress, Silent, Tally
+from jurybox.runner.run import prepare
+from jurybox.runner.session import GRACE
+from jurybox.store.parts import JUDGMENTS, Folder, Manifest, PartStore, Stored, complete_items, index, read_columns
+
+# Calls in a batch, about, and batches that a worker has at a time: the end of one overlaps with the next.
+CALLS_A_BATCH = 128
+BATCHES_AT_ONCE = 4
+# Batches that each worker should get at least, so that small data is spread too.
+BATCHES_A_WORKER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where the workers are and how many; `address` None starts a Ray of our own on this machine."""
+
+    address: str | None = None
+    workers: int = 2
+    gpus: float = 0.0
+
+
+async def execute_on_cluster(
+    job: Job,
+    make_job: Callable[[], Job],
+    folder: Folder,
+    cluster: Cluster,
+    *,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    version: str,
+) -> Tally:
+    """Judge everything that the folder lacks. `make_job` makes the same job in a worker, without its data."""
+    stop, progress = stop or asyncio.Event(), progress or Silent()
+    columns = await asyncio.to_thread(lambda: read_columns(folder, folder.names(JUDGMENTS)))
+    stored = index(columns)
+    store = PartStore(folder, Manifest(folder), stored)
+    try:
+        census = await prepare(job, store, stop)
+    finally:
+        for judge in job.judges:
+            await judge.close()
+    series = open_series(job, store, census.items, version)
+    order = Order(
+        make_job,
+        series,
+        folder.address,
+        store.manifest.begin(),
+        {judge.spec: judge for judge in job.judges if judge.computed and not judge.in_process},
+        {judge.spec: judge.context for judge in job.judges},
+    )
+    tally = Tally(total=census.items * job.judgments_an_item)
+    run = _Run(job, cluster, order, tally, progress)
+    with connected(cluster.address, cluster.workers, cluster.gpus):
+        await run.work(census.items, stored, _done(job, columns, stored, series), store.spent(), stop)
+    return tally
+
+
+def _done(job: Job, columns: dict[str, Any], stored: Stored, series: Any) -> Done | None:
+    """The items that need not be asked about at all: the driver's half of the anti-join. What `--samples auto` still
+    wants, and baselines, which are computed anew at every start, are the workers' half."""
+    if isinstance(job.samples, Until) or not stored.parts or not all(judge.kept for judge in job.judges):
+        return None
+    complete = complete_items(columns, set(series.values()), job.samples, job.judgments_an_item)
+    return Done(complete, stored, dict.fromkeys(series.values(), job.samples))
+
+
+class _Run:
+    def __init__(self, job: Job, cluster: Cluster, order: Order, tally: Tally, progress: Progress) -> None:
+        self._job, self._cluster, self._order = job, cluster, order
+        self._tally, self._progress = tally, progress
+        self._said: set[str] = set()
+
+    async def work(self, items: int, stored: Stored, done: Done | None, spent: float, stop: asyncio.Event) -> None:
+        ray = ray_module()
+        limits, workers = self._job.limits, self._cluster.workers
+        rates = {judge.spec: (limits.rpm, limits.tpm) for judge in self._job.judges}
+        actor = ray.remote(Governor).options(num_cpus=0, max_concurrency=10_000)
+        governor = actor.remote(limits.max_cost, spent, rates, workers)
+        try:
+            rows = dataset(self._job.data.files, None if done is None else ray.put(done))
+            reports = self._judged(rows, governor, ray.put(stored), items)
+            await self._count(reports, governor, stop)
+        finally:
+            ray.kill(governor)
+
+    def _judged(self, rows: Any, governor: Any, stored: Any, items: int) -> Iterator[Any]:
+        ray = ray_module()
+        workers = self._cluster.workers
+        calls = max(1, len(self._job.sheets) * len(self._job.judges) * self._job.least_samples)
+        lines = max(1, min(CALLS_A_BATCH // calls, items // (workers * BATCHES_A_WORKER)))
+        judged = rows.repartition(target_num_rows_per_block=lines).map_batches(
+            Worker,
+            batch_size=None,
+            batch_format="numpy",
+            compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2 * BATCHES_AT_ONCE),
+            fn_constructor_args=(self._order, governor, [stored]),
+            max_concurrency=BATCHES_AT_ONCE,
+            num_cpus=1,
+            **({"num_gpus": self._cluster.gpus} if self._cluster.gpus else {}),
+        )
+        return iter(judged.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0))
+
+    async def _count(self, reports: Iterator[Any], governor: Any, stop: asyncio.Event) -> None:
+        """Count batches as they come, until all are there or, once a stop was asked for, their time is over."""
+        stopping = asyncio.create_task(stop.wait())
+        deadline: float | None = None
+        loop = asyncio.get_running_loop()
+        try:
+            coming = loop.run_in_executor(None, _next, reports)
+            while True:
+                waiting = {coming} if deadline is not None else {coming, stopping}
+                timeout = None if deadline is None else max(0.0, deadline - loop.time())
+                arrived, _ = await asyncio.wait(waiting, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+                if coming in arrived:
+                    batch = coming.result()
+                    if batch is None:
+                        return
+                    for body in batch["report"]:
+                        self._take(Report.from_bytes(body))
+                    coming = loop.run_in_executor(None, _next, reports)
+                elif deadline is None:
+                    self._progress.stopping(self._job.limits.concurrency * self._cluster.workers)
+                    await governor.stop.remote()
+                    deadline = loop.time() + GRACE + 2
+                else:
+                    return
+        finally:
+            stopping.cancel()
+
+    def _take(self, report: Report) -> None:
+        add(self._tally, report.tally)
+        for text in report.said:
+            if text not in self._said:
+                self._said.add(text)
+                self._progress.say(text)
+        self._progress.update(self._tally)
+        if report.error:
+            kind = getattr(errors, report.kind, JudgeRejection)
+            plain = issubclass(kind, JuryboxError) and kind in (errors.StoreError, errors.WeightsError)
+            raise kind(report.error) if plain else JudgeRejection(report.error)
+
+
+def _next(reports: Iterator[Any]) -> Any:
+    """The next batch, or None; what Ray raises becomes one sentence."""
+    try:
+        return next(reports, None)
+    except Exception as exc:
+        last = str(exc).strip().splitlines()
+        raise JudgeRejection(f"the cluster gave up: {last[-1] if last else type(exc).__name__}") from exc

@@ -1,0 +1,123 @@
+"""One worker of a cluster: the runner's own session on one event loop, for one batch of items after another.
+
+Ray Data calls it with several batches at a time, all on the same loop; the pace bounds what is in flight over all of
+them, so that the last calls of one batch do not leave the server idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from jurybox.errors import JuryboxError
+from jurybox.judges import Judge
+from jurybox.runner.budget import Budget
+from jurybox.runner.cluster.governor import SharedAccount, SharedTurns
+from jurybox.runner.cluster.order import Order, Report
+from jurybox.runner.cluster.starting import ray_module
+from jurybox.runner.cluster.writer import PartWriter
+from jurybox.runner.job import Job
+from jurybox.runner.keeping import Keeper
+from jurybox.runner.progress import Silent, Tally
+from jurybox.runner.session import Session
+from jurybox.store.parts import JUDGMENTS, PartStore, Stored, open_folder
+from jurybox.types import Item
+
+Batch = dict[str, Any]
+
+
+class Worker:
+    """The callable class of `map_batches`. Made in the actor, before its event loop runs; ready at the first batch."""
+
+    def __init__(self, order: Order, governor: Any, stored: list[Any]) -> None:
+        self._order, self._governor, self._stored = order, governor, stored
+        self._readying = asyncio.Lock()
+        self._session: Session | None = None
+        self._stop = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._broken: Report | None = None
+
+    async def __call__(self, batch: Batch) -> Batch:
+        report = await self._judge(batch)
+        return {"report": [report.to_bytes()]}
+
+    async def _judge(self, batch: Batch) -> Report:
+        tally = Tally(kept=int(sum(batch["kept"])), done=int(sum(batch["kept"])), unscored=int(sum(batch["unscored"])))
+        items: list[Item] = [item for packed in batch["items"] for item in pickle.loads(packed)]  # noqa: S301  our driver's
+        if not items or self._stop.is_set():
+            return Report(tally)
+        if self._broken is not None:
+            return self._broken
+        progress = _Saying()
+        try:
+            session = await self._ready()
+            if await self._governor.begin.remote(str(batch["name"][0])):
+                below = f"{JUDGMENTS}/start={self._order.start:04d}"
+                await asyncio.to_thread(self._store.look_again, below)
+            keeper = Keeper(self._store, self._order.series, tally, progress, None)
+            try:
+                await session.counting(keeper).work(items, self._stop)
+            finally:
+                await self._writer.flush()
+        except JuryboxError as exc:
+            self._broken = Report(tally, str(exc), type(exc).__name__, tuple(progress.said))
+            return self._broken
+        return Report(tally, said=tuple(progress.said))
+
+    async def _ready(self) -> Session:
+        async with self._readying:
+            if self._session is None:
+                self._session = await self._open()
+        return self._session
+
+    async def _open(self) -> Session:
+        order = self._order
+        number = await self._governor.join.remote()
+        stored: Stored = await asyncio.to_thread(ray_module().get, self._stored[0])
+        self._store = PartStore(open_folder(order.folder), stored=stored)
+        self._writer = PartWriter(self._store, order.start, f"w{number:04d}-{uuid.uuid4().hex[:6]}")
+        job = self._own(order.make_job())
+        for judge in job.judges:
+            await judge.prepare()
+        limits = job.limits
+        account = SharedAccount(self._governor, number, limits.max_cost)
+        turns = {}
+        if limits.rpm is not None or limits.tpm is not None:
+            turns = {judge.spec: SharedTurns(self._governor, judge.spec) for judge in job.judges if not judge.computed}
+        self._spawn(self._hear())
+        keeper = Keeper(self._store, order.series, Tally(), Silent(), None)
+        return Session(job, keeper, Budget(account=account), self._writer, turns)
+
+    def _own(self, job: Job) -> Job:
+        """The job with the driver's knowledge of its judges: the same prompts, so the same keys, everywhere."""
+
+        def known(judge: Judge) -> Judge:
+            judge = self._order.computed.get(judge.spec, judge)
+            if self._order.contexts.get(judge.spec) is not None:
+                judge.context = self._order.contexts[judge.spec]
+            return judge
+
+        return replace(job, judges=tuple(known(judge) for judge in job.judges))
+
+    async def _hear(self) -> None:
+        """Stop when the driver says so."""
+        await self._governor.stopped.remote()
+        self._stop.set()
+
+    def _spawn(self, coroutine: Any) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+class _Saying(Silent):
+    """What a person should know, kept for the driver."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)

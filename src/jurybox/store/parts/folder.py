@@ -1,0 +1,126 @@
+"""A folder of immutable files, on a disk or behind an fsspec address: a file is there whole or not at all.
+
+On a disk that is a temporary name, fsync and a rename; object stores show an object when all of it has arrived.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any, Protocol
+
+from jurybox.errors import StoreError
+
+
+class Folder(Protocol):
+    """Names are relative, with slashes."""
+
+    @property
+    def address(self) -> str: ...
+
+    def names(self, below: str) -> list[str]:
+        """Every file in one subfolder and its subfolders, sorted."""
+
+    def read(self, name: str) -> bytes:
+        """Raises `FileNotFoundError` where there is none."""
+
+    def write(self, name: str, body: bytes) -> None:
+        """When this returns the file is durable and whole."""
+
+    def remove(self, name: str) -> None: ...
+
+
+def open_folder(address: str | Path) -> Folder:
+    return RemoteFolder(str(address)) if is_remote(address) else LocalFolder(Path(address))
+
+
+def is_remote(address: str | Path) -> bool:
+    return "://" in str(address)
+
+
+class LocalFolder:
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+
+    @property
+    def address(self) -> str:
+        return str(self.path)
+
+    def names(self, below: str) -> list[str]:
+        found = (self.path / below).rglob("*.parquet")
+        return sorted(str(path.relative_to(self.path)) for path in found)
+
+    def read(self, name: str) -> bytes:
+        return (self.path / name).read_bytes()
+
+    def write(self, name: str, body: bytes) -> None:
+        target = self.path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+        try:
+            with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(body)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+            _sync_directory(target.parent)
+        except OSError as exc:
+            temporary.unlink(missing_ok=True)
+            raise StoreError(f"{target}: cannot be written: {exc.strerror}") from exc
+
+    def remove(self, name: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
+
+
+class RemoteFolder:
+    """Behind fsspec: `s3://bucket/run`, `gs://…`, `file:///…`."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address.rstrip("/")
+        self._files, self._root = _filesystem(self._address)
+
+    @property
+    def address(self) -> str:
+        return self._address
+
+    def names(self, below: str) -> list[str]:
+        self._files.invalidate_cache()
+        root = str(self._root).rstrip("/")
+        try:
+            found = self._files.find(f"{root}/{below}")
+        except FileNotFoundError:
+            return []
+        return sorted(path[len(root) + 1 :] for path in map(str, found) if path.endswith(".parquet"))
+
+    def read(self, name: str) -> bytes:
+        return bytes(self._files.cat_file(f"{self._root}/{name}"))
+
+    def write(self, name: str, body: bytes) -> None:
+        try:
+            self._files.makedirs(f"{self._root}/{name}".rpartition("/")[0], exist_ok=True)
+            self._files.pipe_file(f"{self._root}/{name}", body)
+        except OSError as exc:
+            raise StoreError(f"{self._address}/{name}: cannot be written: {exc}") from exc
+
+    def remove(self, name: str) -> None:
+        self._files.rm_file(f"{self._root}/{name}")
+
+
+def _filesystem(address: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+
+        files, root = url_to_fs(address)
+    except (ImportError, ValueError) as exc:
+        raise StoreError(f"{address}: cannot be opened: {exc}; addresses need fsspec and the driver it names") from exc
+    return files, str(root)
+
+
+def _sync_directory(path: Path) -> None:
+    """A rename is durable when its directory is."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
