@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from jurybox.data import Dataset, PairedDataset, read_ratings
+from jurybox.data import Dataset, FileSet, PairedDataset, Ratings, is_several, read_ratings
 from jurybox.errors import JudgeSpecError, SetupError, unknown_name
 from jurybox.judges import Judge, Settings, make_judge
 from jurybox.prompts import Sheet, duel_sheets, sheets
@@ -69,7 +69,7 @@ def make_job(
     asked = _sheets(data, find_rubrics(rubrics), layout, answer, reasons, judges)
     ratings = None if human is None else read_ratings(Path(human))
     return Job(
-        data=data if isinstance(data, PairedDataset) else Dataset(data, columns=columns, ratings=ratings, limit=limit),
+        data=_dataset(data, columns, ratings, limit),
         sheets=asked,
         judges=_paired(judges) if isinstance(data, PairedDataset) else judges,
         sampling=Sampling(temperature, max_tokens, seed),
@@ -78,6 +78,14 @@ def make_job(
         long=long,
         patience=Patience(retries=retries, reasks=reasks, deadline=deadline),
     )
+
+
+def _dataset(data: Data, columns: Mapping[str, str] | None, ratings: Ratings | None, limit: int | None) -> Dataset:
+    if isinstance(data, PairedDataset):
+        return data
+    if is_several(data):
+        return FileSet(str(data), columns=columns, ratings=ratings, limit=limit)
+    return Dataset(data, columns=columns, ratings=ratings, limit=limit)
 
 
 def _with_context(judge: Judge, context: int | None) -> Judge:

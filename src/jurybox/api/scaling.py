@@ -40,7 +40,7 @@ async def evaluate_on_ray(
     from jurybox.runner.cluster.starting import ray_module
 
     _refuse(data, batch, workers)
-    ray_module()  # before anything is read
+    ray_module(address)  # before anything is read
     found = find_rubrics(rubrics)  # a worker's machine need not have the files
     job = make_job(data, found, judge, **options)
     place = results_of(data) if out is None else out

@@ -7,13 +7,16 @@ holds more than one line; it refuses what it cannot read with a `DataError` that
 from __future__ import annotations
 
 from jurybox.data.dataset import Census, Dataset
+from jurybox.data.fileset import FileSet, is_several
 from jurybox.data.pairs import PairedDataset
 from jurybox.data.ratings import Ratings, read_ratings
 
 __all__ = [
     "Census",
     "Dataset",
+    "FileSet",
     "PairedDataset",
     "Ratings",
+    "is_several",
     "read_ratings",
 ]

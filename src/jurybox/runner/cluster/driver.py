@@ -21,9 +21,10 @@ from jurybox.runner.run import prepare
 from jurybox.runner.session import GRACE
 from jurybox.store.parts import JUDGMENTS, Folder, Manifest, PartStore, Stored, complete_items, index, read_columns
 
-# Calls in a batch, about, and batches that a worker has at a time: the end of one overlaps with the next.
-CALLS_A_BATCH = 128
-BATCHES_AT_ONCE = 4
+# Calls in a batch for every call that a worker may have in flight, and batches that it has at a time: the end of one
+# overlaps with the next. Small, because whoever has batches in hand when the data ends works on alone.
+BATCH_FOR_EACH = 2
+BATCHES_AT_ONCE = 3
 # Batches that each worker should get at least, so that small data is spread too.
 BATCHES_A_WORKER = 4
 
@@ -105,14 +106,19 @@ class _Run:
         ray = ray_module()
         workers = self._cluster.workers
         calls = max(1, len(self._job.sheets) * len(self._job.judges) * self._job.least_samples)
-        lines = max(1, min(CALLS_A_BATCH // calls, items // (workers * BATCHES_A_WORKER)))
+        lines = max(
+            1, min(BATCH_FOR_EACH * self._job.limits.concurrency // calls, items // (workers * BATCHES_A_WORKER))
+        )
         judged = rows.repartition(target_num_rows_per_block=lines).map_batches(
             Worker,
             batch_size=None,
             batch_format="numpy",
-            compute=ray.data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2 * BATCHES_AT_ONCE),
+            compute=ray.data.ActorPoolStrategy(
+                size=workers,
+                max_tasks_in_flight_per_actor=BATCHES_AT_ONCE + 1,
+                max_concurrent_calls_per_actor=BATCHES_AT_ONCE,
+            ),
             fn_constructor_args=(self._order, governor, [stored]),
-            max_concurrency=BATCHES_AT_ONCE,
             num_cpus=1,
             **({"num_gpus": self._cluster.gpus} if self._cluster.gpus else {}),
         )

@@ -15,17 +15,20 @@ from typing import Any
 from jurybox.errors import SetupError
 
 
+# Seconds until every worker must be there before the first is given work.
+WAIT_FOR_WORKERS = 600
+
+
 @contextmanager
 def connected(address: str | None, workers: int, gpus: float) -> Iterator[None]:
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    ray = ray_module()
+    ray = ray_module(address)
     ours = not ray.is_initialized()
     if ours:
         _start(address, workers)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
+    context.wait_for_min_actors_s = WAIT_FOR_WORKERS
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
         yield
@@ -34,8 +37,12 @@ def connected(address: str | None, workers: int, gpus: float) -> Iterator[None]:
             ray.shutdown()
 
 
-def ray_module() -> Any:
-    """Ray, with its datasets. Whoever has no cluster need not have it."""
+def ray_module(address: str | None = "a worker's or a cluster's") -> Any:
+    """Ray, with its datasets. Whoever has no cluster need not have it. Ray reads its environment when it is imported:
+    it reports to nobody, and where it is our own it stays on loopback."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    if address is None:
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     try:
         importlib.import_module("ray.data")
         return importlib.import_module("ray")
@@ -44,7 +51,7 @@ def ray_module() -> Any:
 
 
 def _start(address: str | None, workers: int) -> None:
-    ray = ray_module()
+    ray = ray_module(address)
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None:

@@ -23,7 +23,7 @@ from jurybox.runner.job import Job
 from jurybox.runner.keeping import Keeper
 from jurybox.runner.progress import Silent, Tally
 from jurybox.runner.session import Session
-from jurybox.store.parts import JUDGMENTS, PartStore, Stored, open_folder
+from jurybox.store.parts import JUDGMENTS, PartStore, open_folder
 from jurybox.types import Item
 
 Batch = dict[str, Any]
@@ -33,7 +33,9 @@ class Worker:
     """The callable class of `map_batches`. Made in the actor, before its event loop runs; ready at the first batch."""
 
     def __init__(self, order: Order, governor: Any, stored: list[Any]) -> None:
-        self._order, self._governor, self._stored = order, governor, stored
+        self._order, self._governor = order, governor
+        self._store = PartStore(open_folder(order.folder), stored=ray_module().get(stored[0]))
+        self._job = self._own(order.make_job())
         self._readying = asyncio.Lock()
         self._session: Session | None = None
         self._stop = asyncio.Event()
@@ -76,10 +78,8 @@ class Worker:
     async def _open(self) -> Session:
         order = self._order
         number = await self._governor.join.remote()
-        stored: Stored = await asyncio.to_thread(ray_module().get, self._stored[0])
-        self._store = PartStore(open_folder(order.folder), stored=stored)
         self._writer = PartWriter(self._store, order.start, f"w{number:04d}-{uuid.uuid4().hex[:6]}")
-        job = self._own(order.make_job())
+        job = self._job
         for judge in job.judges:
             await judge.prepare()
         limits = job.limits
