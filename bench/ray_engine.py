@@ -80,7 +80,15 @@ def start(data: Path, root: str, out: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command(data, root, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def bare_span(data: Path, root: str) -> float:
+    """The same requests from one process that does nothing else: what this machine allows just now."""
+    spine.control(root, f"config?latency={LATENCY_MS}&faults=0")
+    spine.measure(spine.bare(data, root, WORKERS * CONCURRENCY))
+    return spine.control(root, "stats")["span_s"]
+
+
 def throughput(data: Path, root: str, out: Path, count: int) -> None:
+    bare = bare_span(data, root)
     spine.control(root, f"config?latency={LATENCY_MS}&faults=0")
     began = time.perf_counter()
     finish(start(data, root, out))
@@ -91,6 +99,7 @@ def throughput(data: Path, root: str, out: Path, count: int) -> None:
         f"{stats['span_s']:.2f} s, ideal {ideal:.2f} s, {ideal / stats['span_s']:.1%} of the ideal rate; "
         f"{stats['max_inflight']:.0f} in flight at most; the whole command took {wall:.0f} s"
     )
+    print(f"a bare loop, just before: {bare:.2f} s, {ideal / bare:.1%} of the ideal; ours {stats['span_s'] / bare:.2f} x")
     print(f"judgments asked: {repeated(root)[0]:,}, repeated requests: {repeated(root)[1]}")
 
 
