@@ -99,7 +99,9 @@ def throughput(data: Path, root: str, out: Path, count: int) -> None:
         f"{stats['span_s']:.2f} s, ideal {ideal:.2f} s, {ideal / stats['span_s']:.1%} of the ideal rate; "
         f"{stats['max_inflight']:.0f} in flight at most; the whole command took {wall:.0f} s"
     )
-    print(f"a bare loop, just before: {bare:.2f} s, {ideal / bare:.1%} of the ideal; ours {stats['span_s'] / bare:.2f} x")
+    print(
+        f"a bare loop, just before: {bare:.2f} s, {ideal / bare:.1%} of the ideal; ours {stats['span_s'] / bare:.2f} x"
+    )
     print(f"judgments asked: {repeated(root)[0]:,}, repeated requests: {repeated(root)[1]}")
 
 

@@ -220,7 +220,7 @@ def main() -> None:
             World(200_000, 2, 64, 8.0),
             World(400_000, 50, 64, 8.0),
             World(400_000, 50, 64, 8.0, rpm=10_000),
-            World(400_000, 50, 64, 8.0, tpm=150_000_000),
+            World(400_000, 50, 64, 8.0, tpm=30_000_000),
             World(400_000, 50, 64, 8.0, failing=0.1, losses_a_worker_hour=1.0),
         ]
     for world in worlds:

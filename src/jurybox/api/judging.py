@@ -140,10 +140,19 @@ def plan(
     out: str | Path | None = None,
     cache: str | Path | bool = True,
     batch: bool = False,
+    engine: Literal["local", "ray"] = "local",
+    ray_address: str | None = None,
+    workers: int | None = None,
     **options: Any,
 ) -> Plan:
-    """What `evaluate` with the same arguments would ask and cost; sends nothing, writes nothing."""
+    """What `evaluate` with the same arguments would ask and cost; sends nothing, judges nothing."""
+    refuse_unknown_choice("engine", engine, ENGINES)
     job = make_job(data, rubrics, judge, **options)
+    if engine == "ray":
+        from jurybox.api.scaling import plan_on_ray
+
+        return plan_on_ray(job, data, out, workers)
+    refuse_cluster_options(ray_address, workers)
     path = default_out(data) if out is None else Path(out)
     with _opened(cache, job, make=False) as replies, nullcontext() if not path.exists() else RunReader(path) as earlier:
         return make_plan(job, earlier, replies)

@@ -10,12 +10,13 @@ from typing import Any
 
 from jurybox import __version__
 from jurybox.api.jobs import Data, find_rubrics, make_job
-from jurybox.api.looking import Run
+from jurybox.api.looking import Run, path_of
 from jurybox.data import PairedDataset
 from jurybox.errors import SetupError, StoreError
 from jurybox.judges import Judge
-from jurybox.runner import Job, Progress
-from jurybox.store.parts import is_result_folder, open_folder
+from jurybox.runner import Job, Plan, Progress, make_plan
+from jurybox.store import RunReader
+from jurybox.store.parts import Manifest, is_result_folder, open_folder
 from jurybox.types import Rubric
 
 DEFAULT_WORKERS = 2
@@ -56,6 +57,17 @@ async def evaluate_on_ray(
         version=__version__,
     )
     return Run(place if "://" in str(place) else Path(place), tally)
+
+
+def plan_on_ray(job: Job, data: Data, out: str | Path | None, workers: int | None) -> Plan:
+    """What workers would ask and cost, and how long so many of them would take. Asks no cluster."""
+    _refuse(data, False, workers)
+    place = results_of(data) if out is None else out
+    count = workers or DEFAULT_WORKERS
+    if not is_result_folder(place) or Manifest(open_folder(place)).starts == 0:
+        return make_plan(job, workers=count)
+    with RunReader(path_of(place)) as earlier:
+        return make_plan(job, earlier, workers=count)
 
 
 def results_of(data: Data) -> Path:

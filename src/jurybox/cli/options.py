@@ -64,7 +64,7 @@ _JOB = (
         default=["embedded"],
         show_default=True,
         metavar="SPEC",
-        help="embedded, openai/MODEL, anthropic/MODEL, ollama/MODEL, local/PATH.gguf, baseline/NAME, replay/RUN.db. "
+        help="embedded, openai/MODEL, anthropic/MODEL, ollama/MODEL, local/PATH.gguf, vllm/MODEL, baseline/NAME, replay/RUN.db. "
         "Repeatable: a jury.",
     ),
     click.option(

@@ -21,6 +21,7 @@ PROVIDERS: Mapping[str, str] = {
     "ollama": "jurybox.judges.ollama",
     "anthropic": "jurybox.judges.anthropic",
     "local": "jurybox.judges.local",
+    "vllm": "jurybox.judges.vllm",
     "baseline": "jurybox.judges.baselines",
     "replay": "jurybox.judges.replay",
 }

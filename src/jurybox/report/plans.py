@@ -10,10 +10,12 @@ def plan_text(plan: Plan) -> str:
     for name, judge in plan.judges.items():
         lines += ["", f"Judge {name}", *(f"  {label:<19}{text}" for label, text in _rows(judge))]
     assumed = plan.assumptions
+    workers = int(assumed["workers"])
+    in_flight = f"{assumed['concurrency']:g} in flight" + (f" in each of {workers} workers" if workers > 1 else "")
     lines += [
         "",
         f"Assumed: 4 characters a token, {assumed['tokens_out_a_rubric']:g} tokens out a rubric, nothing from a prefix",
-        f"cache, {assumed['seconds_a_call']:.3g} s a call, {assumed['concurrency']:g} in flight. Nothing was sent.",
+        f"cache, {assumed['seconds_a_call']:.3g} s a call, {in_flight}. Nothing was sent.",
     ]
     return "\n".join(lines)
 
@@ -47,4 +49,4 @@ def _duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 3600:,.1f} h" if seconds < 172_800 else f"{seconds / 86400:,.1f} days"

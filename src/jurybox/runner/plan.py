@@ -55,13 +55,15 @@ class Plan:
         return asdict(self)
 
 
-def make_plan(job: Job, earlier: RunReader | None = None, cache: ReplyCache | None = None) -> Plan:
-    """Walk all calls without sending any; `earlier` is the run file that would be continued."""
+def make_plan(job: Job, earlier: RunReader | None = None, cache: ReplyCache | None = None, workers: int = 1) -> Plan:
+    """Walk all calls without sending any; `earlier` is the run file that would be continued. Every worker of a cluster
+    has `concurrency` calls in flight; limits on requests, tokens and money are of all together."""
     census = check(job)
     assumptions = {
         "tokens_out_a_rubric": float(TOKENS_OUT_A_RUBRIC),
         "seconds_a_call": SECONDS_A_CALL,
         "concurrency": float(job.limits.concurrency),
+        "workers": float(workers),
     }
     judges = {judge.spec: JudgePlan(prices=judge.prices) for judge in job.judges}
     seen: set[int] = set()
@@ -74,7 +76,7 @@ def make_plan(job: Job, earlier: RunReader | None = None, cache: ReplyCache | No
         _add(judges[call.judge.spec], call, earlier, cache)
     for judge in job.judges:
         measured = None if earlier is None else earlier.spent(judge.spec)["seconds_a_call"]
-        _sum_up(judges[judge.spec], judge, job, measured)
+        _sum_up(judges[judge.spec], judge, job, measured, workers)
     return Plan(census.items, len(census.systems), census.items * job.judgments_an_item, judges, assumptions)
 
 
@@ -93,7 +95,7 @@ def _add(plan: JudgePlan, call: Call, earlier: RunReader | None, cache: ReplyCac
             plan.tokens_out += TOKENS_OUT_A_RUBRIC * len(question.rubrics)
 
 
-def _sum_up(plan: JudgePlan, judge: Judge, job: Job, measured: float | None) -> None:
+def _sum_up(plan: JudgePlan, judge: Judge, job: Job, measured: float | None, workers: int) -> None:
     """Money and time of all calls together; `measured` is what one of its calls took in the run so far."""
     plan.seconds_a_call = measured
     plan.cost = judge.cost(Reply("", tokens_in=plan.tokens_in, tokens_out=plan.tokens_out))
@@ -102,9 +104,10 @@ def _sum_up(plan: JudgePlan, judge: Judge, job: Job, measured: float | None) -> 
     if judge.computed:
         return
     if judge.in_process:
-        plan.seconds = plan.tokens_in / LOCAL_TOKENS_IN_A_SECOND + plan.tokens_out / LOCAL_TOKENS_OUT_A_SECOND
+        alone = plan.tokens_in / LOCAL_TOKENS_IN_A_SECOND + plan.tokens_out / LOCAL_TOKENS_OUT_A_SECOND
+        plan.seconds = alone / workers
         return
-    together = min(job.limits.concurrency, judge.most_at_once or job.limits.concurrency)
+    together = workers * min(job.limits.concurrency, judge.most_at_once or job.limits.concurrency)
     plan.seconds = plan.calls * (measured or SECONDS_A_CALL) / together
     if job.limits.rpm is not None:
         plan.seconds = max(plan.seconds, plan.calls * MINUTE / job.limits.rpm)
