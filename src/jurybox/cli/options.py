@@ -64,8 +64,8 @@ _JOB = (
         default=["embedded"],
         show_default=True,
         metavar="SPEC",
-        help="embedded, openai/MODEL, anthropic/MODEL, ollama/MODEL, local/PATH.gguf, vllm/MODEL, baseline/NAME, replay/RUN.db. "
-        "Repeatable: a jury.",
+        help="embedded, openai/MODEL, anthropic/MODEL, ollama/MODEL, local/PATH.gguf, vllm/MODEL, baseline/NAME, "
+        "replay/RUN.db. Repeatable: a jury.",
     ),
     click.option(
         "--layout",

@@ -79,7 +79,7 @@ def is_several(place: object) -> bool:
 def files_at(place: str) -> Sequence[str]:
     """The data files in a folder, or those that a pattern names."""
     pattern = place if "*" in place else f"{place.rstrip('/')}/*"
-    names = _remote(pattern) if "://" in pattern else glob.glob(pattern)  # noqa: PTH207  a pattern of the user's
+    names = _remote(pattern) if "://" in pattern else glob.glob(pattern)
     found = sorted(name for name in names if RemoteFile(name).suffix.lower() in FORMATS)
     if not found:
         raise DataError(place, None, f"holds no data file; known endings: {', '.join(FORMATS)}")

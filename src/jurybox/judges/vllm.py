@@ -44,11 +44,12 @@ class VllmJudge(Judge):
 
     async def ask(self, question: Question) -> Reply:
         await self._load()
-        request, answer = uuid.uuid4().hex, None
+        request = uuid.uuid4().hex
+        answer: Any = None
         started = time.perf_counter()
         try:
-            async for answer in self._engine.generate(self._render(question), self._sampling(question), request):
-                pass
+            async for so_far in self._engine.generate(self._render(question), self._sampling(question), request):
+                answer = so_far
         except ValueError as exc:  # vLLM's own word for a prompt that it cannot hold
             raise JudgeFailure(f"{self.spec}: {exc}", retry=False, too_long="model length" in str(exc)) from exc
         except Exception as exc:

@@ -1,7 +1,7 @@
 """The one small actor of a run on a cluster: money, requests and tokens a minute, and what every worker must hear.
 
 It counts with the very classes that one process counts with; `SharedAccount` and `SharedTurns` stand for them in the
-workers. Without limits a worker calls it once a batch, with limits once or twice a request.
+workers. Without limits a worker calls it once a batch, with limits up to three times a request.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from typing import Any
 
 from jurybox.errors import SetupError
 
-
 # Seconds until every worker must be there before the first is given work.
 WAIT_FOR_WORKERS = 600
 

@@ -7,7 +7,7 @@ Fingerprints of 16 bytes, sorted, so that a hundred million judgments are a few 
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +105,7 @@ def _arrays(table: Any) -> dict[str, Numbers]:
     import numpy as np
 
     codes = {status: code for code, status in enumerate(STATUSES)}
-    fixed = {name: _halves(table.column(name).to_pylist()) for name in ("key", "place", "item")}
+    fixed = {name: _halves(table.column(name)) for name in ("key", "place", "item")}
     return {
         **fixed,
         "digest": table.column("digest").to_numpy(),
@@ -118,12 +118,18 @@ def _arrays(table: Any) -> dict[str, Numbers]:
     }
 
 
-def _halves(values: Sequence[bytes]) -> Numbers:
-    """The first 16 bytes of each, as two numbers."""
+def _halves(column: Any) -> Numbers:
+    """The first 16 bytes of each value of fixed length, as two numbers."""
     import numpy as np
 
-    whole = np.frombuffer(b"".join(value[:16] for value in values), dtype=">u8").reshape(-1, 2)
-    return whole.astype(np.uint64)
+    width = column.type.byte_width
+    whole = [np.zeros((0, 2), dtype=np.uint64)]
+    for chunk in column.chunks:
+        numbers = np.frombuffer(
+            chunk.buffers()[1], dtype=">u8", offset=chunk.offset * width, count=len(chunk) * width // 8
+        )
+        whole.append(numbers.reshape(-1, width // 8)[:, :2].astype(np.uint64))
+    return np.concatenate(whole)
 
 
 def index(columns: dict[str, Any]) -> Stored:
