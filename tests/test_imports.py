@@ -10,6 +10,7 @@ import pytest
 HEAVY = {
     *("aiohttp", "pydantic", "pyarrow", "numpy", "scipy", "rich", "orjson", "pandas", "polars", "asyncio", "sqlite3"),
     *("ssl", "multiprocessing", "concurrent", "tomllib", "csv", "statistics", "hashlib", "email", "http", "unittest"),
+    *("ray", "fsspec"),
 }
 START = {
     "import": "import jurybox",

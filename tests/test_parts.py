@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from jurybox.api import export, show
+from jurybox.api import evaluate, export, plan, show
 from jurybox.api.looking import path_of
-from jurybox.errors import StoreError
+from jurybox.errors import SetupError, StoreError
+from jurybox.report import plan_text
 from jurybox.rubrics import builtin
 from jurybox.store import Entry, RunReader, Series
 from jurybox.store.parts import (
@@ -26,6 +28,7 @@ from jurybox.store.parts import (
     part_name,
     read_columns,
     run_file_of,
+    written_by_us,
 )
 from jurybox.types import Attempt, Item, Quote, Reply, Review, Sampling, Verdict
 
@@ -186,6 +189,42 @@ def test_a_folder_behind_an_address_is_the_same_folder(tmp_path: Path, monkeypat
     assert show(f"file://{tmp_path}/out.run").main.systems["base"]["fluency"].value == 4.0
     assert show(tmp_path / "out.run").main.systems["base"]["fluency"].value == 4.0
     assert not list((tmp_path / "out.run").rglob(".*")), "no temporary file is left"
+
+
+def test_a_second_driver_is_refused(store: PartStore) -> None:
+    with written_by_us(store.folder), pytest.raises(StoreError, match="another jurybox"), written_by_us(store.folder):
+        pass
+    with written_by_us(store.folder):
+        pass
+
+
+def test_without_ray_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    with pytest.raises(SetupError, match=r"jurybox\[ray\]"):
+        evaluate([{"id": 1, "summary": "Fine."}], rubrics="fluency", judge="baseline/length", engine="ray")
+    assert list(tmp_path.iterdir()) == [], "nothing was made"
+
+
+def test_a_run_file_or_a_strange_folder_is_no_place_for_results(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"rubrics": "fluency", "judge": "baseline/length", "engine": "ray"}
+    (tmp_path / "run.db").write_text("")
+    with pytest.raises(StoreError, match="writes a folder"):
+        evaluate([{"id": 1, "summary": "Fine."}], out=tmp_path / "run.db", **options)
+    with pytest.raises(StoreError, match="other things in it"):
+        evaluate([{"id": 1, "summary": "Fine."}], out=tmp_path, **options)
+    with pytest.raises(SetupError, match="--engine ray"):
+        evaluate([{"id": 1, "summary": "Fine."}], rubrics="fluency", judge="baseline/length", workers=3)
+
+
+def test_a_plan_counts_workers(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"rubrics": "fluency", "judge": "openai/m", "base_url": "http://127.0.0.1:1/v1"}
+    items = [{"id": number, "summary": f"Fine {number}."} for number in range(640)]
+    alone = plan(items, **options).judges["openai/m"]
+    many = plan(items, engine="ray", workers=4, **options)
+    assert many.judges["openai/m"].calls == alone.calls == 640
+    assert many.judges["openai/m"].seconds == alone.seconds / 4
+    assert "in each of 4 workers" in plan_text(many)
 
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ One Ray for all of these tests, started here and ended here; nobody else's is to
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import logging
 import os
@@ -21,7 +22,7 @@ from typing import Any
 import pytest
 
 from conftest import WriteItems, assert_right, command_line, item
-from jurybox.api import Run, evaluate
+from jurybox.api import Run, aevaluate, evaluate
 from jurybox.api.looking import path_of
 from jurybox.errors import JudgeRejection, StoreError
 from jurybox.runner.cluster.writer import JUDGMENTS_A_PART
@@ -63,7 +64,7 @@ def ray_address() -> Iterator[str]:
         ray.shutdown()
 
 
-def on_ray(data: Any, server: JudgeServer, out: Path, **options: Any) -> Run:
+def on_ray(data: Any, server: JudgeServer, out: Path | str, **options: Any) -> Run:
     given = {"rubrics": RUBRICS, "judge": "openai/judge-1", "concurrency": CONCURRENCY, **options}
     return evaluate(data, base_url=server.base_url, out=out, engine="ray", workers=WORKERS, **given)
 
@@ -191,3 +192,61 @@ def test_a_judge_that_refuses_every_call_ends_the_run(
     server.always(error(401, "no such key"))
     with pytest.raises(JudgeRejection, match="no such key"):
         on_ray(write_items(20), server, tmp_path / "out.run")
+
+
+def test_files_behind_an_address_into_a_folder_behind_an_address(
+    ray_address: str, server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three Parquet files through fsspec, the first seven items of them, each item on one worker; then one more."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "items").mkdir()
+    for part in range(3):
+        records = [{**item(3 * part + number), "reviews": ["Boils fast."]} for number in range(3)]
+        pq.write_table(pa.Table.from_pylist(records), tmp_path / "items" / f"{part}.parquet")
+    data, out = f"file://{tmp_path}/items/*.parquet", f"file://{tmp_path}/out.run"
+    for limit in (7, 8):
+        run = on_ray(data, server, out, rubrics="product-opinion", layout="shared", limit=limit)
+        assert run.complete
+        assert len(assert_right(path_of(run))) == len(server.requests) == 7 * limit
+    homes: dict[str, set[str]] = {}
+    for path in (tmp_path / "out.run").rglob("*.parquet"):
+        for id_ in pq.read_table(path, columns=["id"]).column("id").to_pylist():
+            homes.setdefault(str(id_), set()).add(path.name.rpartition("-")[0])
+    assert {len(workers) for workers in homes.values()} == {1}, "all calls about an item come from one worker"
+
+
+def test_a_stop_keeps_what_was_judged_and_the_next_start_goes_on(
+    ray_address: str, server: JudgeServer, write_items: WriteItems, tmp_path: Path
+) -> None:
+    async def stopped() -> Run:
+        stop = asyncio.Event()
+        running = asyncio.create_task(
+            aevaluate(
+                data,
+                rubrics=RUBRICS,
+                judge="openai/judge-1",
+                base_url=server.base_url,
+                out=out,
+                engine="ray",
+                workers=WORKERS,
+                concurrency=CONCURRENCY,
+                stop=stop,
+            )
+        )
+        await asyncio.to_thread(server.wait_for, 40, 60)
+        stop.set()
+        return await running
+
+    server.latency = 0.2
+    data, out = write_items(100), tmp_path / "out.run"
+    run = asyncio.run(stopped())
+    assert not run.complete
+    assert run.tally is not None
+    assert run.tally.done == run.tally.calls == len(server.requests), "calls under way were waited for and kept"
+    server.latency = 0.0
+    again = on_ray(data, server, out)
+    assert again.complete
+    assert len(server.requests) == len(server.seen) == 200

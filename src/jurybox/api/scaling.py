@@ -16,7 +16,7 @@ from jurybox.errors import SetupError, StoreError
 from jurybox.judges import Judge
 from jurybox.runner import Job, Plan, Progress, make_plan
 from jurybox.store import RunReader
-from jurybox.store.parts import Manifest, is_result_folder, open_folder
+from jurybox.store.parts import Manifest, is_result_folder, open_folder, written_by_us
 from jurybox.types import Rubric
 
 DEFAULT_WORKERS = 2
@@ -47,15 +47,17 @@ async def evaluate_on_ray(
     place = results_of(data) if out is None else out
     _refuse_other_kind(place)
     shared = {name: value for name, value in options.items() if name not in _OF_DRIVER}
-    tally = await execute_on_cluster(
-        job,
-        partial(make_job, (), found, judge, **shared),
-        open_folder(place),
-        Cluster(address, workers or DEFAULT_WORKERS, gpus_of(job)),
-        progress=progress,
-        stop=stop,
-        version=__version__,
-    )
+    folder = open_folder(place)
+    with written_by_us(folder):
+        tally = await execute_on_cluster(
+            job,
+            partial(make_job, (), found, judge, **shared),
+            folder,
+            Cluster(address, workers or DEFAULT_WORKERS, gpus_of(job)),
+            progress=progress,
+            stop=stop,
+            version=__version__,
+        )
     return Run(place if "://" in str(place) else Path(place), tally)
 
 

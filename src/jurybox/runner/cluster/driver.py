@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,7 +103,7 @@ class _Run:
         finally:
             ray.kill(governor)
 
-    def _judged(self, rows: Any, governor: Any, stored: Any, items: int) -> Iterator[Any]:
+    def _judged(self, rows: Any, governor: Any, stored: Any, items: int) -> _Reports:
         ray = ray_module()
         workers = self._cluster.workers
         calls = max(1, len(self._job.sheets) * len(self._job.judges) * self._job.least_samples)
@@ -122,15 +123,15 @@ class _Run:
             num_cpus=1,
             **({"num_gpus": self._cluster.gpus} if self._cluster.gpus else {}),
         )
-        return iter(judged.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0))
+        return _Reports(iter(judged.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0)))
 
-    async def _count(self, reports: Iterator[Any], governor: Any, stop: asyncio.Event) -> None:
+    async def _count(self, reports: _Reports, governor: Any, stop: asyncio.Event) -> None:
         """Count batches as they come, until all are there or, once a stop was asked for, their time is over."""
         stopping = asyncio.create_task(stop.wait())
         deadline: float | None = None
         loop = asyncio.get_running_loop()
         try:
-            coming = loop.run_in_executor(None, _next, reports)
+            coming = loop.run_in_executor(None, reports.next)
             while True:
                 waiting = {coming} if deadline is not None else {coming, stopping}
                 timeout = None if deadline is None else max(0.0, deadline - loop.time())
@@ -141,7 +142,7 @@ class _Run:
                         return
                     for body in batch["report"]:
                         self._take(Report.from_bytes(body))
-                    coming = loop.run_in_executor(None, _next, reports)
+                    coming = loop.run_in_executor(None, reports.next)
                 elif deadline is None:
                     self._progress.stopping(self._job.limits.concurrency * self._cluster.workers)
                     await governor.stop.remote()
@@ -150,6 +151,8 @@ class _Run:
                     return
         finally:
             stopping.cancel()
+            governor.stop.remote()  # whoever still has a batch puts it aside
+            await asyncio.to_thread(reports.close)
 
     def _take(self, report: Report) -> None:
         add(self._tally, report.tally)
@@ -164,10 +167,25 @@ class _Run:
             raise kind(report.error) if plain else JudgeRejection(report.error)
 
 
-def _next(reports: Iterator[Any]) -> Any:
-    """The next batch, or None; what Ray raises becomes one sentence."""
-    try:
-        return next(reports, None)
-    except Exception as exc:
-        last = str(exc).strip().splitlines()
-        raise JudgeRejection(f"the cluster gave up: {last[-1] if last else type(exc).__name__}") from exc
+class _Reports:
+    """The batches that come back, asked for in a thread. Closing them ends what is still under way for this run."""
+
+    def __init__(self, batches: Any) -> None:
+        self._batches = batches
+        self._over = False
+
+    def next(self) -> Any:
+        """The next batch, or None; what Ray raises becomes one sentence."""
+        try:
+            return next(self._batches, None)
+        except Exception as exc:
+            last = str(exc).strip().splitlines()
+            raise JudgeRejection(f"the cluster gave up: {last[-1] if last else type(exc).__name__}") from exc
+        finally:
+            if self._over:
+                self.close()
+
+    def close(self) -> None:
+        self._over = True
+        with contextlib.suppress(ValueError):  # its thread waits for a batch, and will close it then
+            self._batches.close()

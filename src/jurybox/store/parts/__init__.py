@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jurybox.store.parts.folder import Folder, is_remote, open_folder
+from jurybox.store.parts.folder import Folder, is_remote, open_folder, written_by_us
 from jurybox.store.parts.importing import is_result_folder, run_file_of
 from jurybox.store.parts.index import Stored, Table, complete_items, empty, index, read_columns
 from jurybox.store.parts.manifest import Manifest
@@ -27,4 +27,5 @@ __all__ = [
     "part_name",
     "read_columns",
     "run_file_of",
+    "written_by_us",
 ]

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from jurybox.errors import StoreError
+from jurybox.store.lock import WriterLock
 
 
 class Folder(Protocol):
@@ -37,6 +40,20 @@ def open_folder(address: str | Path) -> Folder:
 
 def is_remote(address: str | Path) -> bool:
     return "://" in str(address)
+
+
+@contextmanager
+def written_by_us(folder: Folder) -> Iterator[None]:
+    """One driver a folder, as one writer a run file. Behind an address there is no lock to take."""
+    if not isinstance(folder, LocalFolder):
+        yield
+        return
+    folder.path.mkdir(parents=True, exist_ok=True)
+    lock = WriterLock(folder.path / "manifest.json")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class LocalFolder:
