@@ -116,6 +116,7 @@ def test_the_same_scores_keys_and_signatures_as_the_local_engine(
         assert sorted(theirs.ratings()) == sorted(ours.ratings())
         assert theirs.item("p3", "base") == ours.item("p3", "base")
         assert theirs.spent()["tokens_in"] == ours.spent()["tokens_in"]
+    assert run.agree().as_dict()["rubrics"].keys() == local.agree().as_dict()["rubrics"].keys()
     # Once more: everything is stored, so nobody is asked; the same question under other settings is refused.
     again = on_ray(data, server, out, judge=["openai/judge-1", "baseline/system"])
     assert len(server.requests) - before == 24

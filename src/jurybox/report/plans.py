@@ -10,7 +10,7 @@ def plan_text(plan: Plan) -> str:
     for name, judge in plan.judges.items():
         lines += ["", f"Judge {name}", *(f"  {label:<19}{text}" for label, text in _rows(judge))]
     assumed = plan.assumptions
-    workers = int(assumed["workers"])
+    workers = int(assumed.get("workers", 1))
     in_flight = f"{assumed['concurrency']:g} in flight" + (f" in each of {workers} workers" if workers > 1 else "")
     lines += [
         "",

@@ -108,7 +108,8 @@ def _sum_up(plan: JudgePlan, judge: Judge, job: Job, measured: float | None, wor
         plan.seconds = alone / workers
         return
     together = workers * min(job.limits.concurrency, judge.most_at_once or job.limits.concurrency)
-    plan.seconds = plan.calls * (measured or SECONDS_A_CALL) / together
+    each = measured or SECONDS_A_CALL
+    plan.seconds = max(plan.calls * each / together, each if plan.calls else 0.0)  # nothing is done before one call is
     if job.limits.rpm is not None:
         plan.seconds = max(plan.seconds, plan.calls * MINUTE / job.limits.rpm)
     if job.limits.tpm is not None:

@@ -40,6 +40,7 @@ def ray_module(address: str | None = "a worker's or a cluster's") -> Any:
     """Ray, with its datasets. Whoever has no cluster need not have it. Ray reads its environment when it is imported:
     it reports to nobody, and where it is our own it stays on loopback."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # a person reads this terminal; Ray's logs have it all
     if address is None:
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     try:
