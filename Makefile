@@ -41,5 +41,5 @@ $(VENV)/demo-ready: $(BIN)/python pyproject.toml
 
 $(VENV)/dev-ready: $(BIN)/python pyproject.toml
 	$(PIP) install --upgrade 'pip>=25.1'
-	$(PIP) install --editable '.[embedded]' --group dev
+	$(PIP) install --editable '.[all]' --group dev
 	touch $@ $(VENV)/demo-ready
