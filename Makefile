@@ -11,7 +11,7 @@ demo: $(VENV)/demo-ready
 	$(BIN)/jurybox demo --out build/demo.run.db
 
 test: $(VENV)/dev-ready check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: $(VENV)/dev-ready
 	$(BIN)/ruff format --check .
