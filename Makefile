@@ -11,7 +11,7 @@ demo: $(VENV)/demo-ready
 	$(BIN)/jurybox demo --out build/demo.run.db
 
 test: $(VENV)/dev-ready check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: $(VENV)/dev-ready
 	$(BIN)/ruff format --check .
@@ -41,5 +41,5 @@ $(VENV)/demo-ready: $(BIN)/python pyproject.toml
 
 $(VENV)/dev-ready: $(BIN)/python pyproject.toml
 	$(PIP) install --upgrade 'pip>=25.1'
-	$(PIP) install --editable '.[embedded]' --group dev
+	$(PIP) install --editable '.[all]' --group dev
 	touch $@ $(VENV)/demo-ready

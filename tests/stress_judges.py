@@ -10,7 +10,7 @@ import random
 
 from jurybox.judges.base import Judge, Settings
 from jurybox.judges.baselines import Baseline
-from jurybox.perturb.damage import DAMAGE
+from jurybox.perturb.damages import DAMAGE
 from jurybox.perturb.exam import NOTE
 from jurybox.types import Item, Rubric, Verdict
 

@@ -457,7 +457,9 @@ def test_a_fit_is_told_in_80_columns_with_its_worth(run: Path, jurybox: Command)
     listed = jurybox("calibrate", run, "--list", env={"COLUMNS": "80"}).stdout
     assert "Calibration people" in listed
     assert "cal:people:" in listed
-    assert all(len(line) <= 80 for line in lines_of(done.stdout + listed))
+    # A path cannot be broken, and pytest's are as long as they are.
+    told = (done.stdout + listed).replace(str(run), "run.db")
+    assert all(len(line) <= 80 for line in lines_of(told))
     assert jurybox("calibrate", run).returncode == 2
     assert jurybox("calibrate", run, "--list", "--name", "x").returncode == 2
 

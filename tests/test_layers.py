@@ -15,7 +15,7 @@ ROOT = Path(jurybox.__file__).parent
 TIERS = (
     "errors places templates | types | fields language weights | rubrics prompts material parsing evidence judges data "
     "stats perturb "
-    "| store | runner | report | api | web cli pytest_plugin"
+    "| store | runner | report | api | web | cli pytest_plugin"
 )
 TIER = {room: number for number, rooms in enumerate(TIERS.split("|")) for room in rooms.split()}
 FRONT_DOOR = ("__init__", "__main__")  # names of the package itself: they hand out what api, errors and types hold
@@ -50,6 +50,7 @@ def test_a_module_keeps_to_its_room(path: Path) -> None:
     foreign = {name.split(".")[0] for name in names}
     assert room == "store" or "sqlite3" not in foreign, "SQL lives in the store"
     assert room == "judges" or not foreign & {"aiohttp", "openai", "anthropic", "httpx", "requests"}, "vendors: judges"
+    assert room == "web" or not foreign & {"starlette", "uvicorn"}, "servers of pages: web"
     assert room == "cli" or not called(tree) & {"print", "click.echo", "click.secho"}, "only the command line prints"
     assert room == "cli" or "click" not in foreign, "only the command line knows click"
     assert not called(tree) & {"eval", "exec", "compile", "builtins.eval", "builtins.exec"}, "nothing is executed"

@@ -137,7 +137,7 @@ def test_shared_requests_about_one_item_are_byte_identical_up_to_the_rubric(
     for number in (0, 1):
         bodies = [request.raw for request in evaluate.server.requests if request.item == number]
         assert len(bodies) == len(rubrics)
-        common = bodies[0].partition(b"\\n\\nCriteria\\n\\n")[0]
+        common = bodies[0].partition(b"\\n\\nScale of ")[0]
         assert f"[[item {number}]]".encode() in common
         assert b"The lid sticks." in common
         assert all(body.startswith(common) for body in bodies)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         export,
         export_ratings,
         import_ratings,
+        judge_card,
         plan,
         report,
         show,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         WeightsError,
     )
     from jurybox.types import Estimate, Item, Judgment, Reply, Review, Rubric, Verdict
+    from jurybox.web import serve
 
 _ROOMS = {
     "jurybox.api": (
@@ -60,6 +62,7 @@ _ROOMS = {
         "export",
         "export_ratings",
         "import_ratings",
+        "judge_card",
         "plan",
         "report",
         "show",
@@ -77,6 +80,7 @@ _ROOMS = {
         "WeightsError",
     ),
     "jurybox.types": ("Estimate", "Item", "Judgment", "Reply", "Review", "Rubric", "Verdict"),
+    "jurybox.web": ("serve",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -112,8 +116,10 @@ __all__ = [
     "export",
     "export_ratings",
     "import_ratings",
+    "judge_card",
     "plan",
     "report",
+    "serve",
     "show",
     "stress",
 ]

@@ -11,6 +11,7 @@ import click
 from jurybox.cli.judging import INTERRUPTED, WRONG_USE
 from jurybox.cli.looking import GATE_FAILED, UNSCORED, Gates, plain, print_json
 from jurybox.cli.options import Command, gate, job_arguments, job_options
+from jurybox.cli.stress_card import CardOptions
 
 if TYPE_CHECKING:
     from jurybox.api import Stressing
@@ -18,12 +19,19 @@ if TYPE_CHECKING:
 
 # Options that say what is changed; the others say how the judge is asked.
 _EXAM = ("data", "items", "systems", "kinds", "attacks", "out", "columns", "human", "limit")
+# What the help begins with.
+_FIRST = ("data", "rubrics", "judges")
 
 
 def _stress_options(command: Command) -> Command:
-    """The options of `run`, but that --compare needs neither data nor rubrics, and --seed is that of the damage."""
+    """The options of `run`, but that --compare needs neither data nor rubrics, and --seed is that of the damage.
+
+    In the help, what is special to this command comes before what all judging commands have."""
+    own = {option.name for option in command.__click_params__}  # type: ignore[attr-defined]
     command = job_options(command)
-    for option in command.__click_params__:  # type: ignore[attr-defined]  # made anew for this command
+    options = command.__click_params__  # type: ignore[attr-defined]  # made anew for this command, the last one first
+    options.sort(key=lambda option: (option.name in _FIRST, option.name in own))
+    for option in options:
         if option.name in ("data", "rubrics"):
             option.required = False
         elif option.name == "seed":
@@ -58,6 +66,21 @@ def _stress_options(command: Command) -> Command:
 )
 @click.option("--strict", is_flag=True, help="Exit with status 3 when any judgment ends unscored.")
 @click.option("--plan", "only_plan", is_flag=True, help="Say what would be asked and what it costs; send nothing.")
+@click.option("--card", metavar="FILE.html", help="Write the judge's card too: one HTML page with all of it.")
+@click.option(
+    "--agree",
+    "rated_runs",
+    multiple=True,
+    metavar="RUN.db",
+    help="For the card: a run of the judge on summaries that people rated. Repeatable.",
+)
+@click.option(
+    "--from",
+    "tested",
+    multiple=True,
+    metavar="STRESS.db",
+    help="Show an exam that was judged before, or make its card; asks nothing. Repeatable.",
+)
 @click.option(
     "--compare", nargs=2, metavar="A.json B.json", help="Compare what `stress --json` printed for two judges."
 )
@@ -71,6 +94,9 @@ def stress(
     fail_over: Gates,
     strict: bool,
     only_plan: bool,
+    card: str | None,
+    rated_runs: tuple[str, ...],
+    tested: tuple[str, ...],
     compare: tuple[str, str] | None,
     **options: Any,
 ) -> None:
@@ -79,17 +105,27 @@ def stress(
     Good summaries of DATA are damaged in controlled ways, edited harmlessly, and attacked with text that tells the
     judge what to say; the judge is asked about each. Says what it notices, what it misses, what moves it that should
     not, and what fools it. Stopped or killed, the same command goes on where it was.
+
+    \b
+    jurybox stress DATA --rubrics R --judge SPEC       judge the trials
+    jurybox stress --from STRESS.db --card FILE.html   a page of what was judged
+    jurybox stress --compare A.json B.json             two judges side by side
     """
+    wanted = CardOptions(card, rated_runs, options["human"])
+    wanted.refuse(bool(options["data"]), only_plan, tested, compare)
     if compare:
         _compare(compare, as_json)
+        wanted.write(list(compare))
         return
+    gates = _Gates(fail_under, fail_over, strict)
+    if tested:
+        ctx.exit(_show(tested, as_json, gates, wanted))
     for name, flag in (("data", "DATA"), ("rubrics", "--rubrics")):
         if not options[name]:
             raise click.UsageError(f"Missing {flag}: jurybox stress DATA --rubrics R --judge SPEC")
     arguments = job_arguments(options)
     arguments["attacks"] = not no_attacks
-    gates = _Gates(fail_under, fail_over, strict)
-    ctx.exit(_stress(as_json, gates, only_plan, arguments))
+    ctx.exit(_stress(as_json, gates, only_plan, wanted, arguments))
 
 
 def _compare(paths: tuple[str, str], as_json: bool) -> None:
@@ -112,7 +148,23 @@ class _Gates:
     strict: bool
 
 
-def _stress(as_json: bool, gates: _Gates, only_plan: bool, arguments: dict[str, Any]) -> int:
+def _show(paths: tuple[str, ...], as_json: bool, gates: _Gates, wanted: CardOptions) -> int:
+    """What run files hold; nothing is asked."""
+    from jurybox import api
+
+    found = [api.show_stress(path) for path in paths]
+    for one in found:
+        _refuse_gates(gates, list(one.main.rubrics), attacks=True)
+    if as_json and len(found) > 1:
+        print_json([one.as_dict() for one in found])
+    else:
+        for one in found:
+            _print(one, as_json, f"Every answer: jurybox export {one.path} --to FILE.csv")
+    wanted.write(found)
+    return max(_exit_status(one, gates) for one in found)
+
+
+def _stress(as_json: bool, gates: _Gates, only_plan: bool, wanted: CardOptions, arguments: dict[str, Any]) -> int:
     from jurybox import api
 
     rubrics = [rubric.name for rubric in api.find_rubrics(arguments["rubrics"])]
@@ -125,10 +177,10 @@ def _stress(as_json: bool, gates: _Gates, only_plan: bool, arguments: dict[str, 
         _say_plan(ready, asked, as_json)
         return 0
     _say_calls(ready, asked)
-    return _judge(ready, asked, as_json, gates)
+    return _judge(ready, asked, as_json, gates, wanted)
 
 
-def _judge(ready: Stressing, asked: dict[str, Any], as_json: bool, gates: _Gates) -> int:
+def _judge(ready: Stressing, asked: dict[str, Any], as_json: bool, gates: _Gates, wanted: CardOptions) -> int:
     from jurybox.cli.session import run_until_stopped
     from jurybox.errors import JudgeRejection
 
@@ -149,6 +201,7 @@ def _judge(ready: Stressing, asked: dict[str, Any], as_json: bool, gates: _Gates
         return INTERRUPTED
     found = ready.report(finished, asked["judge"])
     _print(found, as_json, f"Kept in {ready.out}.\nEvery answer: jurybox export {ready.out} --to FILE.csv")
+    wanted.write([found])
     return _exit_status(found, gates)
 
 
@@ -173,7 +226,8 @@ def _say_calls(ready: Stressing, asked: dict[str, Any]) -> None:
     planned = api.plan(**asked)
     calls = sum(judge.calls for judge in planned.judges.values())
     known = sum(judge.stored + judge.reused for judge in planned.judges.values())
-    told = f"jurybox: {ready.exam.summaries:,} good summaries, {len(ready.items):,} trials, {calls:,} calls to make"
+    good = "summary" if ready.exam.summaries == 1 else "summaries"
+    told = f"jurybox: {ready.exam.summaries:,} good {good}, {len(ready.items):,} trials, {calls:,} calls to make"
     click.echo(told + (f", {known:,} answered before" if known else ""), err=True)
 
 

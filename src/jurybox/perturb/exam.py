@@ -76,11 +76,11 @@ class Arsenal:
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """All trials in order, grouped by summary. `refused` counts, kind by kind, how often a dose had no honest place;
-    `chosen` says in words how the summaries were, `targets` the best score of each rubric it was made for."""
+    """All trials in order, grouped by summary. `refused` counts, kind by kind, how often a dose had no honest place
+    (None: not known); `chosen` says in words how the summaries were, `targets` the best score of each rubric asked."""
 
     trials: tuple[Trial, ...]
-    refused: Mapping[str, int]
+    refused: Mapping[str, int] | None
     seed: int
     chosen: str = ""
     targets: Mapping[str, int] = field(default_factory=dict)
@@ -215,7 +215,7 @@ def exam_of(items: Iterable[Item]) -> Exam:
     noted = [(item, note) for item in items if isinstance(note := item.metadata.get(NOTE), Mapping)]
     targets = {rubric: best for _, note in noted for rubric, best in note.get("targets", {}).items()}
     seed = min((note["seed"] for _, note in noted), default=0)
-    return Exam(tuple(_noted(*one) for one in noted), {}, seed, targets=targets)
+    return Exam(tuple(_noted(*one) for one in noted), None, seed, targets=targets)
 
 
 def _noted(item: Item, note: Mapping[str, Any]) -> Trial:

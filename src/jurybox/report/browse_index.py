@@ -28,7 +28,7 @@ def read_verdicts(reader: RunReader) -> NDArray[np.void]:
     """Every judgment as a row of item, series, score (-1 for none) and status, in the order of items and series."""
     import numpy as np
 
-    shape = np.dtype([("item", "i8"), ("series", "i4"), ("score", "f8"), ("status", "i4")])
+    shape = np.dtype([("item", "i4"), ("series", "i4"), ("score", "f8"), ("status", "i1")])
     return np.fromiter(verdict_rows(reader), dtype=shape)
 
 
@@ -45,7 +45,7 @@ def index_of(
     series = tuple(series_rows(reader))
     names, codes = _in_order(systems, items["system"])
     cells = _cells(verdicts, {one.number: place for place, one in enumerate(series)}, combine)
-    cells["cell_item"] = np.searchsorted(items["item"], cells["cell_item"])
+    cells["cell_item"] = np.searchsorted(items["item"], cells["cell_item"]).astype(np.int32)
     return RunIndex(
         series,
         names,
@@ -102,8 +102,8 @@ def _cells(verdicts: NDArray[np.void], places: Mapping[int, int], combine: Combi
         "cell_score": _combined(score, starts, counts, combine),
         "cell_low": low.astype(np.float32),
         "cell_high": high.astype(np.float32),
-        "cell_statuses": np.bitwise_or.reduceat(1 << verdicts["status"], starts).astype(np.int32),
-        "cell_lost": (np.diff(np.append(starts, len(verdicts))) - counts).astype(np.int32),
+        "cell_statuses": np.bitwise_or.reduceat(1 << verdicts["status"], starts).astype(np.uint8),
+        "cell_lost": (np.diff(np.append(starts, len(verdicts))) - counts).astype(np.int16),
     }
 
 

@@ -1,7 +1,7 @@
 """A run to walk through: filters, orders and pages over any number of judgments, without asking SQLite to sort them.
 
 `RunIndex` keeps of every item and series the mean, the lowest and the highest score and which statuses it had, as
-arrays: some 40 bytes, and no text. That answers any filter and any order in milliseconds. Pages go on after the last
+arrays: some 30 bytes, and no text. That answers any filter and any order in milliseconds. Pages go on after the last
 row that was shown (keyset), so a run that grows neither repeats nor skips one.
 """
 
@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from jurybox.report.jury import BASELINE
+from jurybox.report.paging import Cursor, Slice, cut
 from jurybox.store.browsing import SeriesRow
 from jurybox.types import STATUSES, Status
 
@@ -46,38 +47,6 @@ class Wanted:
     @property
     def about_verdicts(self) -> bool:
         return bool(self.rubric or self.judge or self.status) or self.low is not None or self.high is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """A row to go on from: its value in the order, and its number, which settles ties."""
-
-    value: float
-    number: int
-
-    @classmethod
-    def read(cls, text: str) -> Cursor | None:
-        """From a link; None where it is none of ours."""
-        value, _, number = text.partition(":")
-        try:
-            found = cls(float(value), int(number))
-        except ValueError:
-            return None
-        return found if found.value == found.value and abs(found.number) < 1 << 62 else None
-
-    def __str__(self) -> str:
-        return f"{self.value!r}:{self.number}"
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """One page of rows. `places` are into the arrays; `first` counts rows from 1; a cursor is None at the end."""
-
-    places: tuple[int, ...]
-    total: int
-    first: int
-    before: Cursor | None
-    after: Cursor | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +127,9 @@ class RunIndex:
         """The cells of an item."""
         import numpy as np
 
-        start, end = np.searchsorted(self.cell_item, (place, place + 1))
+        # Of the same width, or a million numbers are widened for two.
+        ends = np.array((place, place + 1), dtype=self.cell_item.dtype)
+        start, end = np.searchsorted(self.cell_item, ends)
         return range(int(start), int(end))
 
     def scores(self, rubric: str = "", judge: str = "") -> Floats:
@@ -265,37 +236,3 @@ class RunIndex:
             return -self.spreads(wanted.rubric, wanted.judge)
         scores = self.scores(wanted.rubric, wanted.judge)
         return np.where(np.isnan(scores), np.inf, -scores if wanted.sort == "high" else scores)
-
-
-def cut(
-    values: Floats,
-    numbers: Numbers,
-    places: Numbers,
-    size: int,
-    after: Cursor | None = None,
-    before: Cursor | None = None,
-) -> Slice:
-    """A page of rows that stand in the order of their numbers, by value and number: the first, or the next after a
-    cursor, or the last before one."""
-    import numpy as np
-
-    kept = np.arange(len(places))
-    if after is not None:
-        kept = kept[(values > after.value) | ((values == after.value) & (numbers > after.number))]
-    elif before is not None:
-        kept = kept[(values < before.value) | ((values == before.value) & (numbers < before.number))]
-    ahead = 0 if before is not None else len(places) - len(kept)
-    order = np.lexsort((numbers[kept], values[kept]))
-    if before is not None:
-        ahead = max(len(kept) - size, 0)
-        order = order[ahead:]
-    shown = kept[order[:size]]
-    ends = [Cursor(float(values[at]), int(numbers[at])) for at in (shown[[0, -1]] if len(shown) else ())]
-    more = ahead + len(shown) < len(places)
-    return Slice(
-        tuple(places[shown].tolist()),
-        len(places),
-        ahead + 1 if len(shown) else 0,
-        ends[0] if ends and ahead else None,
-        ends[1] if ends and more else None,
-    )

@@ -33,9 +33,8 @@ def stress_text(found: Stress, width: int = 80) -> str:
 
 def _head(found: Stress, width: int) -> str:
     exam = found.exam
-    told = (
-        f"{exam.summaries:,} good summaries of {exam.sources:,} sources, changed on purpose into {len(exam.trials):,} "
-    )
+    good, source = "summary" if exam.summaries == 1 else "summaries", "source" if exam.sources == 1 else "sources"
+    told = f"{exam.summaries:,} good {good} of {exam.sources:,} {source}, changed on purpose into {len(exam.trials):,} "
     told += f"trials (seed {exam.seed}, exam {exam.digest})"
     chosen = f". Good: {exam.chosen}" if exam.chosen else ""
     return textwrap.fill(told + chosen, width)

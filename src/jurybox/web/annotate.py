@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 ORDER_WORDS: Mapping[Order, str] = {
-    "shuffled": "Shuffled, everybody their own order",
-    "together": "Shuffled, everybody the same order: raters overlap soon",
-    "advice": "What `estimate` wants rated next",
+    "shuffled": "Shuffled, each their own",
+    "together": "Shuffled, the same for all",
+    "advice": "What `estimate` wants next",
 }
 # The advice is asked for anew after so many ratings.
 ADVICE_EVERY = 20

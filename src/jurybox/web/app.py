@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jurybox.errors import JuryboxError
+from jurybox.errors import JuryboxError, StoreError
 from jurybox.web import annotate, failures, item, items, judge, overview, versus
 from jurybox.web.gate import Gate
 from jurybox.web.rendering import error_html, static_files
@@ -97,7 +97,8 @@ def _ours(request: Request, exc: Exception) -> Response:
     gone = not request.app.state.site.path.exists()
     if gone:
         return _answer(503, "The run file is gone", f"{exc}.")
-    return _answer(400 if request.method == "POST" else 503, "That did not work", f"{exc}.")
+    asked_wrongly = request.method == "POST" or not isinstance(exc, StoreError)
+    return _answer(400 if asked_wrongly else 503, "That did not work", f"{exc}.")
 
 
 def _unforeseen(request: Request, exc: Exception) -> Response:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jurybox.report.browsing import SORTS, Cursor, RunIndex, Slice, Sort, Wanted
+from jurybox.report.browsing import SORTS, RunIndex, Sort, Wanted
+from jurybox.report.paging import Cursor, Slice
 from jurybox.store import RunReader
 from jurybox.store.browsing import ItemLine, item_lines
 from jurybox.types import SCALE, STATUSES

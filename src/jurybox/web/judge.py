@@ -12,6 +12,7 @@ from jurybox.report.browsing import RunIndex
 from jurybox.report.duels import holds_duels
 from jurybox.report.html.figures import CORRELATIONS
 from jurybox.report.html.people import agreement_view
+from jurybox.report.jury import BASELINE
 from jurybox.report.summary import summarise
 from jurybox.store.browsing import rated_state
 from jurybox.web.site import Site, fragment, page, site_of
@@ -53,6 +54,7 @@ def _values(site: Site) -> tuple[dict[str, Any], bool]:
             "signatures": {pair: str(one) for pair, one in reader.signatures().items()},
             "known": site.known(reader),
             "axis": CORRELATIONS,
+            "baselines": [judge for judge in index.judges if judge.startswith(BASELINE)],
             "duels": duels,
             "agreed": None,
             "bias": None,

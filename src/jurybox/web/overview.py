@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +13,10 @@ from jurybox.report.browsing import RunIndex
 from jurybox.report.duels import holds_duels, summarise_duels
 from jurybox.report.html.figures import SHARES
 from jurybox.report.html.heat import HeatMap, heat_map, kind_of
+from jurybox.report.judge import JudgeSummary
 from jurybox.report.jury import JurySummary, convene
 from jurybox.store import RunReader
+from jurybox.types import Signature
 from jurybox.web.site import Site, fragment, is_live, page, site_of
 
 if TYPE_CHECKING:
@@ -32,6 +36,12 @@ class Overview:
 def show(request: Request) -> Response:
     values, coming = _values(site_of(request))
     return page(request, "overview.html.j2", "Overview", follow=coming, **values)
+
+
+def prepare(site: Site) -> None:
+    """What the first visitor would otherwise wait for; an error of ours is left to the page that has it."""
+    with suppress(JuryboxError):
+        _values(site)
 
 
 def live(request: Request) -> Response:
@@ -62,9 +72,18 @@ def _values(site: Site) -> tuple[dict[str, Any], bool]:
     return {"overview": overview, "index": index, "duels": None}, coming
 
 
+def _tables(site: Site, index: RunIndex, signatures: Mapping[tuple[str, str], Signature]) -> tuple[JudgeSummary, ...]:
+    """Every judge's table, made once for an index."""
+    kept = site.tables.get("judges")
+    if kept is None or kept[0] is not index:
+        kept = site.tables["judges"] = (index, judge_tables(index, signatures))
+    found: tuple[JudgeSummary, ...] = kept[1]
+    return found
+
+
 def _overview(site: Site, reader: RunReader, index: RunIndex) -> tuple[Overview, bool]:
     signatures, known = reader.signatures(), site.known(reader)
-    judges = judge_tables(index, signatures)
+    judges = _tables(site, index, signatures)
     maps = [heat_map(judge, known) for judge in sorted(judges, key=lambda one: kind_of(one) == "baseline")]
     if sum(kind_of(one) == "judge" for one in judges) < 2:
         return Overview(index, tuple(maps), ""), False

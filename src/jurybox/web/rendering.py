@@ -32,6 +32,13 @@ def pages() -> Environment:
     return made
 
 
+def load_all() -> None:
+    """Everything that the first visitor would otherwise wait for."""
+    for name in pages().list_templates(extensions=["j2"]):
+        pages().get_template(name)
+    static_files()
+
+
 def render(template: str, **values: Any) -> str:
     return pages().get_template(template).render(**values)
 

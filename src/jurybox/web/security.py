@@ -95,9 +95,8 @@ class Guard:
         own = f"http://{headers.get('host', '')}"
         origin = headers.get("origin")
         if origin is not None:
-            return origin == own or origin == own.replace("http:", "https:", 1)  # a proxy may speak TLS for us
-        referrer = headers.get("referer", "")
-        return referrer.startswith((f"{own}/", f"{own.replace('http:', 'https:', 1)}/"))
+            return origin == own
+        return headers.get("referer", "").startswith(f"{own}/")
 
     def csrf(self, session: str) -> str:
         """The word that forms of a session carry: another site cannot read it, and it is nothing without the cookie."""

@@ -45,7 +45,9 @@ def serve(
         import uvicorn
     except ImportError as exc:
         raise SetupError(MISSING) from exc
+    from jurybox.web import overview
     from jurybox.web.app import gated
+    from jurybox.web.rendering import load_all
     from jurybox.web.site import Site
 
     listening = _listen(host, port)
@@ -53,13 +55,20 @@ def serve(
         guard = Guard(host, listening.getsockname()[1], token)
         site = Site.of(Path(run), guard)
         site.watch.index()  # whatever is wrong with the file is said here, and the first page waits for nothing
+        load_all()
+        overview.prepare(site)
         config = uvicorn.Config(
             gated(site), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
         )
-        if ready is not None:
-            ready(Serving(str(run), host, guard.port, token is not None))
+
+        class Server(uvicorn.Server):
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                if ready is not None:
+                    ready(Serving(str(run), host, guard.port, token is not None))
+
         with suppress(KeyboardInterrupt):  # how people end it
-            uvicorn.Server(config).run(sockets=[listening])
+            Server(config).run(sockets=[listening])
     finally:
         listening.close()
 

@@ -44,6 +44,7 @@ class Site:
     watch: Watch
     workshop: Workshop
     queues: dict[Any, Any] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, path: Path, guard: Guard) -> Site:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from jurybox.report.browsing import RunIndex, Slice, Wanted, cut
+from jurybox.report.browsing import RunIndex, Wanted
+from jurybox.report.paging import Slice, cut
 from jurybox.store.browsing import item_key, item_lines, same_source
 from jurybox.web.item import whole_view
 from jurybox.web.items import cursors

@@ -65,7 +65,7 @@ class Watch:
         self._read_at = self._took = 0.0
         self._reading = False
         self._counts: deque[tuple[float, int]] = deque(maxlen=30)
-        self._texts: OrderedDict[tuple[int, str], NDArray[np.bool_]] = OrderedDict()
+        self._texts: OrderedDict[tuple[Any, str], NDArray[np.bool_]] = OrderedDict()
 
     def reader(self) -> RunReader:
         return RunReader(self.path)
@@ -73,11 +73,15 @@ class Watch:
     def index(self) -> RunIndex:
         """The newest index there is."""
         now = footprint(self.path)
+        if now is None and self._index is None:
+            self.reader()  # says what is wrong, as every command does
         if now is None:
             raise StoreError(f"{self.path}: the run file is gone; this page shows it again when it is back")
         with self._turn:
             replaced = self._seen is not None and now[0] != self._seen[0]
             if self._index is None or replaced:
+                self._texts.clear()
+                self._counts.clear()
                 return self._read(now)
             if now == self._seen or self._reading or time.monotonic() < self._read_at + self._rest:
                 return self._index
@@ -152,7 +156,7 @@ class Watch:
         """Which items have this text; the last few searches are kept, so that their next pages cost nothing."""
         import numpy as np
 
-        wanted = (id(index), text)
+        wanted = (index.newest, text)
         known = self._texts.get(wanted)
         if known is not None and len(known) == len(index.numbers):
             return known
@@ -162,9 +166,10 @@ class Watch:
         places = np.searchsorted(index.numbers, numbers)
         inside = places < len(index.numbers)
         found[places[inside]] = True
-        self._texts[wanted] = found
-        while len(self._texts) > TEXTS:
-            self._texts.popitem(last=False)
+        with self._turn:
+            self._texts[wanted] = found
+            while len(self._texts) > TEXTS:
+                self._texts.popitem(last=False)
         return found
 
 

@@ -33,7 +33,7 @@ from jurybox.report.html.card_grids import (
     rubric_columns,
     rubric_title,
 )
-from jurybox.report.html.card_words import Fact, cost_facts, judge_facts, limits
+from jurybox.report.html.card_words import Fact, cost_facts, headline, judge_facts, limits
 from jurybox.report.html.figures import CORRELATIONS
 from jurybox.report.html.people import Figures, agreement_view
 from jurybox.report.html.rendering import page_parts, render
@@ -80,6 +80,7 @@ class Card:
     """One judge. `people` is a sentence where nothing is known of them."""
 
     judge: str
+    headline: str
     facts: tuple[Fact, ...]
     grades: tuple[GradeLine, ...]
     people: People | str
@@ -158,6 +159,7 @@ def _card(subject: Subject, agreement: Agreement | str, kinds: Mapping[str, Sequ
     people = agreement if isinstance(agreement, str) else _people(agreement)
     return Card(
         judge=subject.judge,
+        headline=headline(found),
         facts=judge_facts(subject.judge, found, document),
         grades=tuple(
             GradeLine(rubric_title(rubric), one["grade"]["word"], one["grade"]["sentence"])
@@ -204,5 +206,5 @@ def _glance(subject: Subject, rubric: str, agreement: Agreement | str, several: 
     found = subject.found["rubrics"][rubric]
     cells = [cell(estimate_of(found[figure]), right) for figure, _, right in GLANCE]
     agreed = None if isinstance(agreement, str) else agreement.rubrics.get(rubric)
-    cells.append(GridCell(None, told="not known") if agreed is None else cell(agreed.headline))
+    cells.append(GridCell(None, told="unknown") if agreed is None else cell(agreed.headline))
     return GridRow(subject.judge if several else rubric_title(rubric), tuple(cells), found["grade"]["word"])

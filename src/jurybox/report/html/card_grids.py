@@ -126,7 +126,10 @@ def _grid(first: str, judge: Document, rows: Iterable[tuple[str, Sequence[GridCe
 
 
 def repeat_grid(bias: Bias) -> Grid:
-    """Does it say the same again?"""
+    """Does it say the same again? Where no rubric has a figure, one sentence says why."""
+    if all(found.single.value is None for found in bias.stability.values()):
+        whys = dict.fromkeys(found.single.method.removeprefix("undefined: ") for found in bias.stability.values())
+        return Grid("Rubric", (), (), f"Unknown: {'; '.join(whys)}.")
     rows = tuple(
         GridRow(rubric_title(rubric), (cell(found.single, high), cell(found.mean, high)))
         for rubric, found in bias.stability.items()

@@ -20,6 +20,9 @@ KINDS = {
     "replay": "the replies of an earlier run, read again",
 }
 FEW_SOURCES = 10
+# Grades from the best to the worst, and how many rubrics are named before they are only counted.
+ORDER = ("good", "fair", "weak", "not shown to notice")
+MOST_NAMES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,31 @@ class Fact:
     label: str
     text: str
     lost: bool = False
+
+
+def headline(found: Document) -> str:
+    """The grades of all rubrics in one sentence, the remarks beside them in another: fair on specificity; weak on 4 of
+    7 rubrics. Unsteady on 5 of 7 rubrics."""
+    by_word: dict[str, list[str]] = {}
+    by_remark: dict[str, list[str]] = {}
+    for rubric, one in found["rubrics"].items():
+        word, *remarks = one["grade"]["word"].split(", ")
+        by_word.setdefault(word, []).append(rubric)
+        for remark in remarks:
+            by_remark.setdefault(remark, []).append(rubric)
+    order = sorted(by_word, key=lambda word: (*ORDER, word).index(word))
+    of = len(found["rubrics"])
+    sentences = (_told({word: by_word[word] for word in order}, of), _told(by_remark, of))
+    return " ".join(f"{told[:1].upper()}{told[1:]}." for told in sentences if told)
+
+
+def _told(groups: Mapping[str, list[str]], of: int) -> str:
+    return "; ".join(
+        f"{word} on {' and '.join(names) if len(names) <= MOST_NAMES else f'{len(names)} of {of} rubrics'}".replace(
+            "_", " "
+        )
+        for word, names in groups.items()
+    )
 
 
 def judge_facts(judge: str, found: Document, document: Document) -> tuple[Fact, ...]:
@@ -59,7 +87,7 @@ def cost_facts(found: Document, document: Document) -> tuple[Fact, ...]:
     if not calls:
         return (*facts, Fact("Cost and speed", "unknown: nothing was asked anew"))
     seconds = spent["seconds_a_call"]
-    facts.append(Fact("Seconds a call", _seconds(seconds)))
+    facts.append(Fact("Seconds to answer", _seconds(seconds)))
     if spent["tokens_in"]:
         each = f"{spent['tokens_in'] / calls:,.0f} in, {spent['tokens_out'] / calls:,.0f} out"
         facts.append(Fact("Tokens a call", each))
@@ -74,8 +102,8 @@ def cost_facts(found: Document, document: Document) -> tuple[Fact, ...]:
 
 def _seconds(seconds: float | None) -> str:
     if seconds is None:
-        return "not measured: it computes in no time worth a clock"
-    return f"{number_text(seconds, 2 if seconds >= 0.1 else 4)}, on the machine and at the load of this test"
+        return "not measured"
+    return f"{number_text(seconds, 2 if seconds >= 0.1 else 4)} on average, among the other calls in flight"
 
 
 def limits(judge: str, found: Document, document: Document, known_to_people: bool) -> tuple[str, ...]:
@@ -83,7 +111,7 @@ def limits(judge: str, found: Document, document: Document, known_to_people: boo
     exam = document["exam"]
     told = [_tested_on(exam)]
     if exam["sources"] < FEW_SOURCES:
-        told.append(f"{exam['sources']} sources are few: look at the intervals before the values.")
+        told.append(f"Few sources ({exam['sources']}): look at the intervals before the values.")
     if document["missing"]:
         told.append(f"Unfinished: {document['missing']:,} judgments are still to be made.")
     if found.get("unscored"):
@@ -101,7 +129,7 @@ def limits(judge: str, found: Document, document: Document, known_to_people: boo
         "Damage and harmless edits are made by rules on English text. That a judge notices these kinds does not show "
         "that it notices others.",
         "The attacks are known tricks in plain wording; a judge that withstands them may fall to the next.",
-        "Cost and speed are those of this test. Speed depends on the machine, and on what else it did.",
+        "Cost and speed are those of this test. Speed depends on the machine and on what was asked at once.",
         "A grade is a rule with stated bounds. It never says valid: that word is for agreement with people.",
     )
 

@@ -1,6 +1,4 @@
 // Keys for rating, and a rating that is kept in the browser until the server has it on its disk.
-"use strict";
-
 const PENDING = "jurybox rating not yet sent";
 const AGAIN = 1500;
 let busy = false;
@@ -59,12 +57,14 @@ async function send(told, before) {
     const body = new URLSearchParams({ ...told, csrf: form().csrf.value, ...(before ? { again: "1" } : {}) });
     const answer = await fetch("/annotate", { method: "POST", body, credentials: "same-origin" });
     if (answer.status === 403) return await renew(told);
+    if (answer.status === 401) return say("The server asks for its token: load the page anew. Your rating is kept in this browser.", true);
+    if (answer.status >= 500) throw new Error("not now");
     const html = await answer.text();
     localStorage.removeItem(PENDING);
     if (answer.ok) show(html, told);
     else say(new DOMParser().parseFromString(html, "text/html").querySelector(".lead")?.textContent || "That did not work.", true);
   } catch {
-    say(told.act === "undo" ? "The server does not answer; nothing was undone." : "The server does not answer. Your rating is kept in this browser and sent when it is back.", true);
+    say(told.act === "undo" ? "The server cannot take it now; nothing was undone." : "The server cannot take it now. Your rating is kept in this browser and sent when it is back.", true);
     if (told.act !== "undo") setTimeout(() => send(told, true), AGAIN);
   } finally {
     busy = false;

@@ -1,6 +1,4 @@
 // Parts of a page that move while a run goes on: asked for again every few seconds, as long as that is worth it.
-"use strict";
-
 for (const part of document.querySelectorAll("[data-live]")) follow(part);
 
 function follow(part) {
