@@ -36,11 +36,16 @@ class Run:
     """A run file, finished or not. Reads it anew each time, so it may still be growing."""
 
     def __init__(self, path: str | Path, tally: Tally | None = None) -> None:
-        self.path = path if isinstance(path, Path) or "://" in path else Path(path)
+        self.place = path
         self.tally = tally
 
+    @property
+    def path(self) -> Path:
+        """The file or folder; of results behind an address, the run file that was made of them here."""
+        return path_of(self) if "://" in str(self.place) else Path(self.place)
+
     def __repr__(self) -> str:
-        return f"Run({str(self.path)!r})"
+        return f"Run({str(self.place)!r})"
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing but the name where the file has nothing to show yet."""
@@ -136,7 +141,7 @@ def export(run: str | Path | Run, to: str | Path, *, calibration: str | None = N
 
 def path_of(run: str | Path | Run) -> Path:
     """The run file; of a folder of results, one that holds all that the folder holds now."""
-    place = run.path if isinstance(run, Run) else run
+    place = run.place if isinstance(run, Run) else run
     if "://" in str(place) or Path(place).is_dir():
         from jurybox.store.parts import is_result_folder, run_file_of
 

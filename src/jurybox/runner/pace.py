@@ -30,26 +30,24 @@ class Pace:
     may be now."""
 
     def __init__(
-        self,
-        judge: Judge,
-        most: int,
-        budget: Budget,
-        rpm: float | None = None,
-        tpm: float | None = None,
-        turns: Turns | None = None,
+        self, judge: Judge, most: int, budget: Budget, rpm: float | None = None, tpm: float | None = None
     ) -> None:
         self.judge, self.budget = judge, budget
         self.most = min(most, judge.most_at_once or most)
         self.window = float(self.most)
         self.in_flight = self.throttled = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._turns = turns or (None if rpm is None and tpm is None else OwnTurns(rpm, tpm))
+        self._turns: Turns | None = None if rpm is None and tpm is None else OwnTurns(rpm, tpm)
         self._cut_at = 0.0
         self._failures = 0
         self._failing_since = 0.0
         # While a server may be gone: the window that it had, when the next call may look, and the pause before it.
         self._window_before = 0.0
         self._look_at = self._look_pause = 0.0
+
+    def share(self, turns: Turns) -> None:
+        """Take turns with others who ask the same judge."""
+        self._turns = turns
 
     async def enter(self, question: Question, samples: int = 1) -> float:
         """Wait for a turn, then take it; returns when it began. Raises `OverBudget` when there is no money for it."""

@@ -44,9 +44,10 @@ class Session:
         self._under_way: dict[bytes, list[asyncio.Future[None]]] = {}
         limits = job.limits
         self._paces = {
-            judge.spec: Pace(judge, limits.concurrency, budget, limits.rpm, limits.tpm, (turns or {}).get(judge.spec))
-            for judge in job.judges
+            judge.spec: Pace(judge, limits.concurrency, budget, limits.rpm, limits.tpm) for judge in job.judges
         }
+        for spec, shared in (turns or {}).items():
+            self._paces[spec].share(shared)
         self._rng = random.Random()  # noqa: S311  jitter, not secrets
         self._failed_in_a_row = 0
         self._asked: set[int] = set()
