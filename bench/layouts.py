@@ -30,6 +30,8 @@ from jurybox.weights import get
 PACK = "product-opinion"
 DEVELOPMENT = Path(__file__).parent.parent.parent / "shared" / "data" / "summeval_op_dev.jsonl"
 COMPARED: tuple[Layout, Layout] = ("classic", "shared")
+# The most reviews are about what the model's 8,192 tokens hold.
+COUNTS = (40, 100, 175)
 Count = Callable[[str], int]
 
 
@@ -43,7 +45,7 @@ class Figures:
     rubric_part: float
 
 
-def items() -> Iterator[tuple[str, Item]]:
+def items(counts: Sequence[int] = COUNTS) -> Iterator[tuple[str, Item]]:
     """Items of growing size, each with the words that name it."""
     bundled = list(Dataset(str(files("jurybox.examples") / "products.jsonl")))
     if DEVELOPMENT.exists():
@@ -51,7 +53,7 @@ def items() -> Iterator[tuple[str, Item]]:
         yield f"SummEval-OP, {len(first.source['reviews'])} reviews", first
     yield f"bundled example, {len(bundled[0].source['reviews'])} reviews", bundled[0]
     pool = list(dict.fromkeys(review.text for item in bundled for review in item.source["reviews"]))
-    for count in (40, 100, 160):
+    for count in counts:
         yield f"{count} reviews", Item("many", "s", bundled[0].summary, {"reviews": _reviews(pool, count)})
 
 
@@ -70,6 +72,7 @@ def measure(item: Item, layout: Layout, judge: str, context: int, tokens: Count)
             answer="digit",
             context=context,
             concurrency=1,
+            max_tokens=16,  # an answer is one digit, and the longest item needs the room
             deadline=3600.0,  # a small machine reads a hundred reviews slowly
             cache=False,
             out=Path(folder) / "layouts.run.db",
@@ -108,6 +111,7 @@ def compare(name: str, item: Item, judge: str, context: int, tokens: Count) -> M
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="smollm2-135m-instruct", help="a language model of `jurybox models list`")
+    parser.add_argument("--reviews", type=int, nargs="+", help="only items with so many reviews")
     parser.add_argument("--context", type=int, default=8192)
     parser.add_argument("--json", type=Path, help="write the figures here too")
     options = parser.parse_args()
@@ -119,7 +123,10 @@ def main() -> None:
     print(f"{options.model}, 7 rubrics, answer digit\n")
     print(f"{'':<30}{'tokens evaluated':>18}{'ratio':>7}{'rubric part':>21}")
     print(f"{'item':<30}{'classic':>9}{'shared':>9}{'':>7}{'classic':>12}{'shared':>9}")
-    rows = [compare(name, item, f"local/{options.model}", options.context, tokens) for name, item in items()]
+    chosen = list(items(options.reviews or COUNTS))
+    if options.reviews:
+        chosen = [pair for pair in chosen if len(pair[1].source["reviews"]) in options.reviews]
+    rows = [compare(name, item, f"local/{options.model}", options.context, tokens) for name, item in chosen]
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
 

@@ -35,13 +35,7 @@ def cards_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("which", ["card_file", "cards_file"])
 def test_axe_finds_nothing_serious(browser: Browser, which: str, scheme: str, request: pytest.FixtureRequest) -> None:
     page = test_browser.opened(browser, request.getfixturevalue(which), scheme=scheme, bypass_csp=True)
-    page.add_script_tag(path=test_browser.AXE)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [
-        f"{one['id']}: {one['help']} ({one['nodes'][0]['html'][:160]})"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-    ] == []
+    assert test_browser.serious_violations(page) == []
     page.context.close()
 
 

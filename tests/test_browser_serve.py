@@ -22,7 +22,7 @@ import pytest
 
 from conftest import command_line
 from jurybox.store import RunReader, current_ratings, history, item_keys
-from test_browser import AXE, SCREENS, WIDTHS, browser  # noqa: F401
+from test_browser import SCREENS, WIDTHS, browser, serious_violations  # noqa: F401
 from test_web import judged_run
 
 if TYPE_CHECKING:
@@ -149,14 +149,7 @@ def test_axe_finds_nothing_serious(browser: Browser, reading: Serving, name: str
     page = opened(browser, reading.url + PAGES[name], bypass_csp=True, color_scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     settled(page)
-    page.add_script_tag(path=AXE)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    serious = [
-        f"{one['id']}: {one['help']} ({one['nodes'][0]['html'][:160]})"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    assert serious_violations(page) == []
     page.context.close()
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 from jurybox.stats.means import CONFIDENCE
@@ -41,11 +42,7 @@ class Draws:
 
     @classmethod
     def of(cls, sources: int, systems: int, resamples: int = RESAMPLES, seed: int = SEED) -> Draws:
-        import numpy as np
-
-        rng = np.random.default_rng(seed)
-        drawn = [rng.multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64) for n in (sources, systems)]
-        return cls(drawn[0], drawn[1], seed)
+        return cls(*_drawn(sources, systems, resamples, seed), seed)
 
     @property
     def over(self) -> Over:
@@ -59,6 +56,17 @@ class Draws:
     def fewest(self, over: Over) -> int:
         sources, systems = int(self.sources.shape[1]), int(self.systems.shape[1])
         return {"sources": sources, "systems": systems, "both": min(sources, systems)}[over]
+
+
+@lru_cache(maxsize=2)  # the rubrics of a run mostly have the same sources and systems
+def _drawn(sources: int, systems: int, resamples: int, seed: int) -> tuple[Floats, Floats]:
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    drawn = [rng.multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64) for n in (sources, systems)]
+    for counts in drawn:
+        counts.flags.writeable = False  # they are shared
+    return drawn[0], drawn[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def live(request: Request) -> Response:
     """What of the page moves while a run goes on."""
     site = site_of(request)
     values, coming = _values(site)
-    pace = site.watch.pace()
+    pace = site.watch.pace(values["index"])
     return fragment(request, "overview_live.html.j2", coming or is_live(pace), pace=pace, **values)
 
 

@@ -68,7 +68,7 @@ def page(request: Request, template: str, title: str, status: int = 200, **value
     from starlette.responses import HTMLResponse
 
     site = site_of(request)
-    pace = site.watch.pace()
+    pace = site.watch.pace(values.get("index"))
     told = {
         "title": title,
         "run": site.path.name,
@@ -92,7 +92,7 @@ def fragment(request: Request, template: str, live: bool, **values: Any) -> Resp
 
 
 def is_live(pace: Pace) -> bool:
-    return pace.state == "running"
+    return pace.state in ("running", "empty")
 
 
 def link(path: str, *given: Mapping[str, Any], **query: Any) -> str:

@@ -124,8 +124,9 @@ class Watch:
         finally:
             self._reading = False
 
-    def pace(self) -> Pace:
-        index = self.index()
+    def pace(self, index: RunIndex | None = None) -> Pace:
+        """How far the run is, or was when `index` was read: a page is followed as long as what it shows is behind."""
+        index = index or self.index()
         rate = self._rate()
         quiet = max(time.time() - self._written_at(), 0.0)
         left = index.missing / rate if rate else None
@@ -134,9 +135,13 @@ class Watch:
     def _state(self, index: RunIndex, quiet: float) -> State:
         if not index.series:
             return "empty"
+        writing = has_writer(self.path)
+        behind = index is not self._index or footprint(self.path) != self._seen
+        if behind and (writing or index.missing):
+            return "running"  # what is shown is not the last of it
         if not index.missing:
             return "complete"
-        if not has_writer(self.path):
+        if not writing:
             return "unfinished"
         return "silent" if quiet > SILENT else "running"
 
