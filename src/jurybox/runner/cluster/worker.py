@@ -11,6 +11,7 @@ import gc
 import pickle
 import sys
 import uuid
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +40,7 @@ class Worker:
         self._order, self._governor = order, governor
         self._store = PartStore(open_folder(order.folder), stored=ray_module().get(stored[0]))
         self._job = self._own(order.make_job())
-        self._readying = asyncio.Lock()
+        self._readying, self._line = asyncio.Lock(), asyncio.Lock()
         self._session: Session | None = None
         self._stop = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -64,13 +65,24 @@ class Worker:
                 await asyncio.to_thread(self._store.look_again, below)
             keeper = Keeper(self._store, self._order.series, tally, progress, None)
             try:
-                await session.counting(keeper).work(items, self._stop)
+                await self._in_line(session.counting(keeper), items)
             finally:
                 await self._writer.flush()
         except JuryboxError as exc:
             self._broken = Report(tally, str(exc), type(exc).__name__, tuple(progress.said))
             return self._broken
         return Report(tally, said=tuple(progress.said))
+
+    async def _in_line(self, session: Session, items: list[Item]) -> None:
+        """Judge a batch. The next one begins when all of this one has been taken up, not when all of it is answered:
+        calls in flight stay as many as they may be, and batches end one after another, not all at a time."""
+        taken = asyncio.Event()
+        async with self._line:
+            judging = asyncio.ensure_future(session.work(_told(items, taken), self._stop))
+            taking = asyncio.ensure_future(taken.wait())
+            await asyncio.wait((judging, taking), return_when=asyncio.FIRST_COMPLETED)
+            taking.cancel()
+        await judging
 
     async def _ready(self) -> Session:
         async with self._readying:
@@ -122,6 +134,11 @@ def _tune() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     sys.setswitchinterval(0.0005)
+
+
+def _told(items: Iterable[Item], taken: asyncio.Event) -> Iterator[Item]:
+    yield from items
+    taken.set()
 
 
 class _Saying(Silent):
