@@ -14,9 +14,6 @@ from typing import Any
 
 from jurybox.errors import SetupError
 
-# Seconds until every worker must be there before the first is given work.
-WAIT_FOR_WORKERS = 600
-
 
 @contextmanager
 def connected(address: str | None, workers: int, gpus: float) -> Iterator[None]:
@@ -27,7 +24,6 @@ def connected(address: str | None, workers: int, gpus: float) -> Iterator[None]:
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    context.wait_for_min_actors_s = WAIT_FOR_WORKERS
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
         yield
