@@ -100,6 +100,7 @@ def test_the_same_scores_keys_and_signatures_as_the_local_engine(
     ray_address: str, server: JudgeServer, write_items: WriteItems, tmp_path: Path
 ) -> None:
     records = [item(number, human={"fluency": [4, 5]}, colour="red") for number in range(12)]
+    records += [{**record, "id": f"copy of {record['id']}"} for record in records]  # the same prompts once more
     data, out = write_items(records), tmp_path / "out.run"
     local = evaluate(data, rubrics=RUBRICS, judge=["openai/judge-1", "baseline/system"], base_url=server.base_url)
     before = len(server.requests)

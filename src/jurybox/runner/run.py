@@ -8,6 +8,7 @@ in flight.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from jurybox.data import Census
 from jurybox.runner.budget import Budget
@@ -18,16 +19,23 @@ from jurybox.runner.progress import Progress, Silent, Tally
 from jurybox.runner.session import Session
 from jurybox.runner.writer import Writer
 from jurybox.store import ReplyCache, RunFile, RunStore
+from jurybox.types import Item
 
 # Items of more characters may be more than a small context holds, so the server is asked for it where nobody knows it.
 WORTH_ASKING = 12_000
 
 
-async def prepare(job: Job, store: RunStore, stop: asyncio.Event) -> Census:
+async def prepare(job: Job, store: RunStore, stop: asyncio.Event, see: Callable[[Item], None] | None = None) -> Census:
     """Everything before the first call: the data is checked, the judges are ready, their prices are known."""
-    # In a thread, so that a stop can be asked for while a large file is being checked.
     longest = Longest()
-    census = await asyncio.to_thread(check, job, store, stop, longest.see)
+
+    def seen(item: Item) -> None:
+        longest.see(item)
+        if see is not None:
+            see(item)
+
+    # In a thread, so that a stop can be asked for while a large file is being checked.
+    census = await asyncio.to_thread(check, job, store, stop, seen)
     for judge in job.judges:
         await judge.prepare()
         if longest.characters > WORTH_ASKING:

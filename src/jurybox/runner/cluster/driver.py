@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from jurybox import errors
-from jurybox.errors import JudgeRejection, JuryboxError
+from jurybox.errors import JudgeRejection, JuryboxError, StoreError, WeightsError
 from jurybox.runner.cluster.governor import Governor
 from jurybox.runner.cluster.order import Order, Report, add
-from jurybox.runner.cluster.source import Done, dataset
+from jurybox.runner.cluster.source import Done, dataset, dataset_of
 from jurybox.runner.cluster.starting import connected, ray_module
+from jurybox.runner.cluster.twins import Summaries
 from jurybox.runner.cluster.worker import Worker
 from jurybox.runner.job import Job, Until
 from jurybox.runner.preparing import open_series
@@ -21,6 +22,7 @@ from jurybox.runner.progress import Progress, Silent, Tally
 from jurybox.runner.run import prepare
 from jurybox.runner.session import GRACE
 from jurybox.store.parts import JUDGMENTS, Folder, Manifest, PartStore, Stored, complete_items, index, read_columns
+from jurybox.types import Item
 
 # Calls in a batch for every call that a worker may have in flight, and batches that it has at a time: the end of one
 # overlaps with the next. Small, because whoever has batches in hand when the data ends works on alone.
@@ -28,6 +30,8 @@ BATCH_FOR_EACH = 2
 BATCHES_AT_ONCE = 3
 # Batches that each worker should get at least, so that small data is spread too.
 BATCHES_A_WORKER = 4
+# Errors that end a run in a worker and are the same error here; any other is a judge's refusal.
+_ERRORS: dict[str, type[JuryboxError]] = {"StoreError": StoreError, "WeightsError": WeightsError}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +54,35 @@ async def execute_on_cluster(
     version: str,
 ) -> Tally:
     """Judge everything that the folder lacks. `make_job` makes the same job in a worker, without its data."""
-    stop, progress = stop or asyncio.Event(), progress or Silent()
-    columns = await asyncio.to_thread(lambda: read_columns(folder, folder.names(JUDGMENTS)))
+    stop, progress, summaries = stop or asyncio.Event(), progress or Silent(), Summaries()
+    columns = await asyncio.to_thread(_columns, folder)
     stored = index(columns)
     store = PartStore(folder, Manifest(folder), stored)
     try:
-        census = await prepare(job, store, stop)
+        census = await prepare(job, store, stop, summaries.see)
     finally:
         for judge in job.judges:
             await judge.close()
     series = open_series(job, store, census.items, version)
-    order = Order(
-        make_job,
-        series,
-        folder.address,
-        store.manifest.begin(),
-        {judge.spec: judge for judge in job.judges if judge.computed and not judge.in_process},
-        {judge.spec: judge.context for judge in job.judges},
-    )
+    done = _done(job, columns, stored, series)
+    del columns  # as long as everything that is stored
     tally = Tally(total=census.items * job.judgments_an_item)
-    run = _Run(job, cluster, order, tally, progress)
-    with connected(cluster.address, cluster.workers, cluster.gpus):
-        await run.work(census.items, stored, _done(job, columns, stored, series), store.spent(), stop)
+    async with connected(cluster.address, cluster.workers):
+        order = Order(
+            make_job,
+            series,
+            folder.address,
+            store.manifest.begin(),
+            summaries.repeated(),
+            {judge.spec: judge for judge in job.judges if judge.computed and not judge.in_process},
+            {judge.spec: judge.context for judge in job.judges},
+        )
+        await _Run(job, cluster, order, folder, tally, progress).work(census.items, stored, done, stop)
     return tally
+
+
+def _columns(folder: Folder) -> dict[str, Any]:
+    return read_columns(folder, folder.names(JUDGMENTS))
 
 
 def _done(job: Job, columns: dict[str, Any], stored: Stored, series: Any) -> Done | None:
@@ -85,32 +95,37 @@ def _done(job: Job, columns: dict[str, Any], stored: Stored, series: Any) -> Don
 
 
 class _Run:
-    def __init__(self, job: Job, cluster: Cluster, order: Order, tally: Tally, progress: Progress) -> None:
-        self._job, self._cluster, self._order = job, cluster, order
+    def __init__(
+        self, job: Job, cluster: Cluster, order: Order, folder: Folder, tally: Tally, progress: Progress
+    ) -> None:
+        self._job, self._cluster, self._order, self._folder = job, cluster, order, folder
         self._tally, self._progress = tally, progress
+        self._later: list[Item] = []
         self._said: set[str] = set()
 
-    async def work(self, items: int, stored: Stored, done: Done | None, spent: float, stop: asyncio.Event) -> None:
+    async def work(self, items: int, stored: Stored, done: Done | None, stop: asyncio.Event) -> None:
+        """All items; then those that had to wait for the answers to others, until there are none."""
         ray = ray_module()
         limits, workers = self._job.limits, self._cluster.workers
         rates = {judge.spec: (limits.rpm, limits.tpm) for judge in self._job.judges}
         actor = ray.remote(Governor).options(num_cpus=0, max_concurrency=10_000)
-        governor = actor.remote(limits.max_cost, spent, rates, workers)
+        governor = actor.remote(limits.max_cost, stored.spent, rates, workers)
         try:
             rows = dataset(self._job.data.files, None if done is None else ray.put(done))
-            reports = self._judged(rows, governor, ray.put(stored), items)
-            await self._count(reports, governor, stop)
+            await self._count(self._judged(rows, governor, ray.put(stored), items), governor, stop)
+            while self._later and not stop.is_set() and not self._tally.stopped:
+                later, self._later = self._later, []
+                stored = index(await asyncio.to_thread(_columns, self._folder))
+                await governor.next_round.remote()
+                rows = dataset_of(later)
+                await self._count(self._judged(rows, governor, ray.put(stored), len(later)), governor, stop)
         finally:
             ray.kill(governor)
 
     def _judged(self, rows: Any, governor: Any, stored: Any, items: int) -> _Reports:
         ray = ray_module()
         workers = self._cluster.workers
-        calls = max(1, len(self._job.sheets) * len(self._job.judges) * self._job.least_samples)
-        lines = max(
-            1, min(BATCH_FOR_EACH * self._job.limits.concurrency // calls, items // (workers * BATCHES_A_WORKER))
-        )
-        judged = rows.repartition(target_num_rows_per_block=lines).map_batches(
+        judged = rows.repartition(target_num_rows_per_block=self._lines_a_batch(items)).map_batches(
             Worker,
             batch_size=None,
             batch_format="numpy",
@@ -124,6 +139,11 @@ class _Run:
             **({"num_gpus": self._cluster.gpus} if self._cluster.gpus else {}),
         )
         return _Reports(iter(judged.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=0)))
+
+    def _lines_a_batch(self, items: int) -> int:
+        calls = max(1, len(self._job.sheets) * len(self._job.judges) * self._job.least_samples)
+        enough = BATCH_FOR_EACH * self._job.limits.concurrency // calls
+        return max(1, min(enough, items // (self._cluster.workers * BATCHES_A_WORKER)))
 
     async def _count(self, reports: _Reports, governor: Any, stop: asyncio.Event) -> None:
         """Count batches as they come, until all are there or, once a stop was asked for, their time is over."""
@@ -140,8 +160,7 @@ class _Run:
                     batch = coming.result()
                     if batch is None:
                         return
-                    for body in batch["report"]:
-                        self._take(Report.from_bytes(body))
+                    self._take(batch)
                     coming = loop.run_in_executor(None, reports.next)
                 elif deadline is None:
                     self._progress.stopping(self._job.limits.concurrency * self._cluster.workers)
@@ -149,22 +168,25 @@ class _Run:
                     deadline = loop.time() + GRACE + 2
                 else:
                     return
+        except BaseException:
+            governor.stop.remote()  # whoever still has a batch puts it aside
+            raise
         finally:
             stopping.cancel()
-            governor.stop.remote()  # whoever still has a batch puts it aside
             await asyncio.to_thread(reports.close)
 
-    def _take(self, report: Report) -> None:
-        add(self._tally, report.tally)
-        for text in report.said:
-            if text not in self._said:
-                self._said.add(text)
-                self._progress.say(text)
-        self._progress.update(self._tally)
-        if report.error:
-            kind = getattr(errors, report.kind, JudgeRejection)
-            plain = issubclass(kind, JuryboxError) and kind in (errors.StoreError, errors.WeightsError)
-            raise kind(report.error) if plain else JudgeRejection(report.error)
+    def _take(self, batch: Any) -> None:
+        for body, later in zip(batch["report"], batch["later"], strict=True):
+            report = Report.from_bytes(body)
+            add(self._tally, report.tally)
+            self._later += pickle.loads(later)  # noqa: S301  our workers'
+            for text in report.said:
+                if text not in self._said:
+                    self._said.add(text)
+                    self._progress.say(text)
+            self._progress.update(self._tally)
+            if report.error:
+                raise _ERRORS.get(report.kind, JudgeRejection)(report.error)
 
 
 class _Reports:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jurybox.runner.budget import OverBudget, OwnAccount
@@ -32,6 +32,7 @@ class Governor:
         self._workers, self._joined = workers, 0
         self._wary_until = 0.0
         self._begun: set[str] = set()
+        self._claimed: dict[bytes, int] = {}
         self._stop = asyncio.Event()
 
     async def reserve(self, token: int, most: float) -> tuple[bool, str]:
@@ -62,6 +63,21 @@ class Governor:
         before = batch in self._begun
         self._begun.add(batch)
         return before or time.monotonic() < self._wary_until
+
+    async def claim(self, worker: int, wanted: Sequence[Sequence[bytes]]) -> list[bool]:
+        """For the keys of each item, whether this worker may ask for all of them: no other has claimed any."""
+        return [self._claim(worker, keys) for keys in wanted]
+
+    def _claim(self, worker: int, keys: Sequence[bytes]) -> bool:
+        is_free = all(self._claimed.get(key, worker) == worker for key in keys)
+        if is_free:
+            self._claimed.update(dict.fromkeys(keys, worker))
+        return is_free
+
+    async def next_round(self) -> None:
+        """Every answer so far is stored, and other workers will join."""
+        self._joined = 0
+        self._claimed.clear()
 
     async def stop(self) -> None:
         self._stop.set()

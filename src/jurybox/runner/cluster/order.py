@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -12,17 +12,21 @@ from jurybox.judges import Judge
 from jurybox.runner.job import Job
 from jurybox.runner.progress import Tally
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """How a worker makes its job and where its judgments go. Keys of servers are not in it: a worker finds them where
     the local engine does, in its own environment. `computed` judges come as they are, for they may have seen the data;
-    `contexts` is what the driver learned of the others."""
+    `contexts` is what the driver learned of the others. `repeated` are summaries of several items (`twins`)."""
 
     make_job: Callable[[], Job]
     series: Mapping[tuple[str, str], int]
     folder: str
     start: int
+    repeated: NDArray[Any]
     computed: Mapping[str, Judge] = field(default_factory=dict)
     contexts: Mapping[str, int | None] = field(default_factory=dict)
 

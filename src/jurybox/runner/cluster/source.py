@@ -99,6 +99,13 @@ def dataset(parts: Collection[Dataset], done: Any) -> Any:
     return ray.data.read_datasource(_source(readers), override_num_blocks=len(readers))
 
 
+def dataset_of(items: Collection[Item]) -> Any:
+    """A Ray dataset of items that the driver has in hand; those of one source in one row."""
+    lines = (list(found) for _, found in groupby(items, key=lambda item: item.id))
+    located = ((number, item) for number, found in enumerate(lines, 1) for item in found)
+    return ray_module().data.from_arrow(list(blocks_of(rows_of(located, None, f"later of {len(items)}"))))
+
+
 def _reader(part: Dataset, done: Any) -> Callable[[], Iterator[Any]]:
     fresh = part.again()
 

@@ -5,22 +5,27 @@ Only what was started here is ended here. No usage statistics, no dashboard, loo
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from jurybox.errors import SetupError
 
+# Seconds that a cluster has to take a connection. Ray itself would try for minutes.
+REACHED_WITHIN = 10.0
 
-@contextmanager
-def connected(address: str | None, workers: int, gpus: float) -> Iterator[None]:
+
+@asynccontextmanager
+async def connected(address: str | None, workers: int) -> AsyncIterator[None]:
     ray = ray_module(address)
     ours = not ray.is_initialized()
-    if ours:
-        _start(address, workers)
+    if ours:  # in a thread: Ctrl-C is heard meanwhile, and Ray cannot put its own handlers in place of ours
+        await asyncio.to_thread(_start, address, workers)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
@@ -62,7 +67,17 @@ def _start(address: str | None, workers: int) -> None:
                 **quiet,
             )
         else:
+            _knock(address)
             ray.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as exc:
-        where = "on this machine" if address is None else f"at {address}"
-        raise SetupError(f"--ray-address: no Ray could be reached {where}: {exc}") from exc
+    except (OSError, ValueError, RuntimeError) as exc:
+        what = (
+            "no Ray could be started on this machine" if address is None else f"--ray-address {address}: no Ray there"
+        )
+        raise SetupError(f"{what}: {str(exc).strip().splitlines()[0] if str(exc).strip() else exc!r}") from exc
+
+
+def _knock(address: str) -> None:
+    """Raises `OSError` where nobody listens. Names without a port (`auto`) and other protocols are left to Ray."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "://" not in address:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACHED_WITHIN).close()

@@ -21,8 +21,9 @@ from jurybox.runner.budget import Budget
 from jurybox.runner.cluster.governor import SharedAccount, SharedTurns
 from jurybox.runner.cluster.order import Order, Report
 from jurybox.runner.cluster.starting import ray_module
+from jurybox.runner.cluster.twins import is_among
 from jurybox.runner.cluster.writer import PartWriter
-from jurybox.runner.job import Job
+from jurybox.runner.job import Call, Job
 from jurybox.runner.keeping import Keeper
 from jurybox.runner.progress import Silent, Tally
 from jurybox.runner.session import Session
@@ -47,10 +48,12 @@ class Worker:
         self._broken: Report | None = None
 
     async def __call__(self, batch: Batch) -> Batch:
-        report = await self._judge(batch)
-        return {"report": [report.to_bytes()]}
+        later: list[Item] = []
+        report = await self._judge(batch, later)
+        return {"report": [report.to_bytes()], "later": [pickle.dumps(later)]}
 
-    async def _judge(self, batch: Batch) -> Report:
+    async def _judge(self, batch: Batch, later: list[Item]) -> Report:
+        """What became of a batch; `later` is given the items that must wait for another worker's answers."""
         tally = Tally(kept=int(sum(batch["kept"])), done=int(sum(batch["kept"])), unscored=int(sum(batch["unscored"])))
         items: list[Item] = [item for packed in batch["items"] for item in pickle.loads(packed)]  # noqa: S301  our driver's
         if not items or self._stop.is_set():
@@ -63,6 +66,8 @@ class Worker:
             if await self._governor.begin.remote(str(batch["name"][0])):
                 below = f"{JUDGMENTS}/start={self._order.start:04d}"
                 await asyncio.to_thread(self._store.look_again, below)
+            items, others = await self._claimed(items)
+            later += others
             keeper = Keeper(self._store, self._order.series, tally, progress, None)
             try:
                 await self._in_line(session.counting(keeper), items)
@@ -72,6 +77,19 @@ class Worker:
             self._broken = Report(tally, str(exc), type(exc).__name__, tuple(progress.said))
             return self._broken
         return Report(tally, said=tuple(progress.said))
+
+    async def _claimed(self, items: list[Item]) -> tuple[list[Item], list[Item]]:
+        """The items that this worker may ask about, and those of which another asks something at this moment."""
+        twins = [item for item in items if is_among(self._order.repeated, item)]
+        if not twins:
+            return items, []
+        wanted = [[call.key for call in self._job.calls([item]) if not self._is_known(call)] for item in twins]
+        granted = await self._governor.claim.remote(self._number, wanted)
+        refused = {item.key for item, is_granted in zip(twins, granted, strict=True) if not is_granted}
+        return [item for item in items if item.key not in refused], [item for item in twins if item.key in refused]
+
+    def _is_known(self, call: Call) -> bool:
+        return call.judge.computed or self._store.is_answered(call.key)
 
     async def _in_line(self, session: Session, items: list[Item]) -> None:
         """Judge a batch. The next one begins when all of this one has been taken up, not when all of it is answered:
@@ -92,7 +110,7 @@ class Worker:
 
     async def _open(self) -> Session:
         order = self._order
-        number = await self._governor.join.remote()
+        self._number = number = await self._governor.join.remote()
         self._writer = PartWriter(self._store, order.start, f"w{number:04d}-{uuid.uuid4().hex[:6]}")
         job = self._job
         for judge in job.judges:

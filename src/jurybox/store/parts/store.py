@@ -58,14 +58,21 @@ class PartStore:
                 "run keeps one version of an item: give another --out"
             )
 
+    def is_answered(self, key: bytes) -> bool:
+        return key in self._replies or any(found.part_with(key) is not None for found in self._indexes)
+
     def find_reply(self, key: bytes) -> Reply | None:
         if key in self._replies:
             return self._replies[key]
-        for found in self._indexes:
-            part = found.part_with(key)
-            if part is not None:
+        known = len(self._indexes)
+        parts = [part for found in self._indexes if (part := found.part_with(key)) is not None]
+        for part in parts:
+            try:
                 return self._reply_in(part, key)
-        return None
+            except FileNotFoundError:  # packed into another since it was indexed, which the next look finds
+                self.look_again()
+        parts = [part for found in self._indexes[known:] if (part := found.part_with(key)) is not None]
+        return self._reply_in(parts[0], key) if parts else None
 
     def judged(self, series: int, item: Item, sample: int) -> tuple[Status, float | None] | None:
         place = place_fingerprint(item, series, sample)
@@ -98,10 +105,7 @@ class PartStore:
     def _reply_in(self, part: str, key: bytes) -> Reply | None:
         import pyarrow.parquet as pq
 
-        try:
-            body = self.folder.read(part)
-        except FileNotFoundError:  # packed into another since: it is asked again
-            return None
+        body = self.folder.read(part)
         columns = ["key", "is_call", "attempts", "decisive"]
         for row in pq.read_table(io.BytesIO(body), columns=columns).to_pylist():
             if row["key"] == key and row["is_call"]:
