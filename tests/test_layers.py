@@ -13,8 +13,8 @@ import jurybox
 ROOT = Path(jurybox.__file__).parent
 # Left to right; rooms between the same bars are siblings and do not know each other.
 TIERS = (
-    "errors places templates | types | fields language weights | rubrics prompts material parsing evidence judges data "
-    "stats perturb "
+    "addresses errors places templates | types | fields language weights "
+    "| rubrics prompts material parsing evidence judges data stats perturb "
     "| store | runner | report | api | web | cli pytest_plugin"
 )
 TIER = {room: number for number, rooms in enumerate(TIERS.split("|")) for room in rooms.split()}

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+import signal
+import socket
 import sys
+import threading
+import time
+import urllib.request
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +17,13 @@ from typing import Any
 
 import pytest
 
-from jurybox.api import evaluate, export, plan, show
+from jurybox.api import duel, evaluate, export, plan, show
 from jurybox.api.looking import path_of
-from jurybox.errors import SetupError, StoreError
+from jurybox.errors import DataError, SetupError, StoreError
 from jurybox.report import plan_text
 from jurybox.rubrics import builtin
+from jurybox.runner.cluster.governor import Governor
+from jurybox.runner.cluster.twins import Summaries, is_among
 from jurybox.store import Entry, RunReader, Series
 from jurybox.store.parts import (
     JUDGMENTS,
@@ -31,6 +40,7 @@ from jurybox.store.parts import (
     written_by_us,
 )
 from jurybox.types import Attempt, Item, Quote, Reply, Review, Sampling, Verdict
+from jurybox.web import serving
 
 ITEM = Item(
     "p1", "base", "Fine.", {"reviews": (Review("Boils fast.", 4.0),)}, {"fluency": {"1": 4.0}}, {"colour": "red"}
@@ -204,6 +214,91 @@ def test_without_ray_the_message_says_what_to_install(tmp_path: Path, monkeypatc
     with pytest.raises(SetupError, match=r"jurybox\[ray\]"):
         evaluate([{"id": 1, "summary": "Fine."}], rubrics="fluency", judge="baseline/length", engine="ray")
     assert list(tmp_path.iterdir()) == [], "nothing was made"
+
+
+def test_what_a_cluster_does_not_have_is_refused_before_anything_is_read() -> None:
+    options: dict[str, Any] = {"rubrics": "fluency", "judge": "baseline/length", "engine": "ray"}
+    for wrong, match in (({"cache": "replies.db"}, "--cache"), ({"batch": True}, "--batch"), ({"workers": 0}, "1 or")):
+        with pytest.raises(SetupError, match=match):
+            evaluate("no such file", **options, **wrong)
+        with pytest.raises(SetupError, match=match):
+            plan("no such file", **options, **wrong)
+    with pytest.raises(SetupError, match="duels run on one machine"):
+        duel([{"id": 1, "summaries": {"a": "Fine.", "b": "Good."}}], ["a", "b"], **options)
+
+
+def test_a_cluster_that_is_not_there_is_said_at_once_and_nothing_is_left(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        options: dict[str, Any] = {"rubrics": "fluency", "judge": "baseline/length", "engine": "ray"}
+        with pytest.raises(SetupError, match=f"--ray-address {address}: no Ray there: .*refused"):
+            evaluate([{"id": 1, "summary": "Fine."}], out=tmp_path / "out.run", ray_address=address, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_driver_of_addresses_raises_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nosuch://b/\*\.jsonl: cannot be read: .*nosuch"):
+        plan("nosuch://b/*.jsonl", rubrics="fluency", judge="baseline/length")
+    with pytest.raises(DataError, match=r"cannot be read: .*nosuch"):
+        plan("nosuch://b/items.jsonl", rubrics="fluency", judge="baseline/length")
+    with pytest.raises(StoreError, match=r"nosuch://b/out\.run: cannot be opened"):
+        show("nosuch://b/out.run")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be made"), written_by_us(open_folder(tmp_path / "file" / "out.run")):
+        pass
+
+
+def test_summaries_of_several_items_are_found() -> None:
+    seen = Summaries()
+    assert not is_among(seen.repeated(), ITEM)
+    for item in (ITEM, replace(ITEM, summary="Other."), replace(ITEM, id="p2"), replace(ITEM, id="p3")):
+        seen.see(item)
+    assert len(seen.repeated()) == 1
+    assert is_among(seen.repeated(), ITEM)
+    assert not is_among(seen.repeated(), replace(ITEM, summary="Other."))
+
+
+def test_a_worker_may_ask_what_no_other_has_claimed() -> None:
+    async def claims() -> list[list[bool]]:
+        governor = Governor(None, 0.0, {}, 2)
+        first = await governor.claim(1, [[b"a", b"b"], [b"c"], [b"a"]])
+        second = await governor.claim(2, [[b"d"], [b"e", b"c"], []])
+        third = await governor.claim(1, [[b"e"]])  # what was refused as a whole is nobody's
+        await governor.next_round()
+        return [first, second, third, await governor.claim(2, [[b"a"]])]
+
+    assert asyncio.run(claims()) == [[True, True, True], [True, False, True], [True], [True]]
+
+
+def test_a_reply_is_found_after_its_part_was_packed(store: PartStore) -> None:
+    names = [write(store, number, [entry(number)]) for number in (1, 2)]
+    known = PartStore(store.folder, stored=index(read_columns(store.folder, names)))
+    pack(store.folder, names, part_name(1, "packed", 1))
+    assert known.is_answered(bytes([2]) * 32)
+    assert known.find_reply(bytes([2]) * 32) == entry().attempts[1].reply
+    assert known.find_reply(bytes([9]) * 32) is None
+
+
+def test_a_folder_of_results_is_served_and_followed(store: PartStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "LOOK_AGAIN", 0.05)
+    write(store, 1, [entry()])
+    seen: dict[str, int] = {}
+
+    def look(found: serving.Serving) -> None:
+        threading.Thread(target=watch, args=(found.url,), daemon=True).start()
+
+    def watch(url: str) -> None:
+        write(store, 2, [entry(2, replace(ITEM, id="p2"))])
+        until = time.monotonic() + 30
+        while "p2" not in seen and time.monotonic() < until:
+            with urllib.request.urlopen(f"{url}items") as response:
+                seen.update(dict.fromkeys(re.findall(r"\bp[12]\b", response.read().decode()), 1))
+        signal.raise_signal(signal.SIGINT)
+
+    serving.serve(store.folder.address, port=0, ready=look)
+    assert seen.keys() == {"p1", "p2"}
 
 
 def test_a_run_file_or_a_strange_folder_is_no_place_for_results(tmp_path: Path) -> None:

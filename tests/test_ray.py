@@ -188,6 +188,24 @@ def test_money_is_counted_over_all_workers(
     assert len(server.requests) == run.tally.calls <= 25
 
 
+def test_tokens_a_minute_are_counted_over_all_workers(
+    ray_address: str, server: JudgeServer, write_items: WriteItems, tmp_path: Path
+) -> None:
+    """All calls fit into both workers' concurrency, so each takes its place in the line before any is answered. Two
+    lines, one for each worker, would be over in half the time."""
+    arrived: list[float] = []
+    server.plan = lambda _: arrived.append(time.monotonic())
+    tpm, answer, count = 60_000, 20, 24
+    on_ray(
+        write_items(count), server, tmp_path / "out.run", rubrics="fluency", tpm=tpm, max_tokens=answer, concurrency=24
+    )
+    assert len(arrived) == count
+    expected = sum(len(request.user) // 4 + answer for request in server.requests)
+    line = expected / tpm * 60 * (count - 1) / count
+    print(f"{expected} tokens expected, at {tpm} a minute {line:.1f} s, took {arrived[-1] - arrived[0]:.1f} s")
+    assert arrived[-1] - arrived[0] >= 0.75 * line
+
+
 def test_a_judge_that_refuses_every_call_ends_the_run(
     ray_address: str, server: JudgeServer, write_items: WriteItems, tmp_path: Path
 ) -> None:

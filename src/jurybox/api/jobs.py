@@ -166,8 +166,10 @@ def _refuse_unknown_answers(judges: Sequence[Judge], asked: Sequence[Sheet]) -> 
 
 def _replies(path: str) -> EarlierReplies:
     """The replies of an earlier run, for `replay/RUN.db` or `replay/RUN.db#JUDGE`."""
+    from jurybox.api.looking import path_of
+
     file, _, judge = path.partition("#")
-    return EarlierReplies(file, judge or None)
+    return EarlierReplies(path_of(file), judge or None)
 
 
 def refuse_unknown_choice(option: str, choice: str, known: Sequence[str]) -> None:

@@ -50,7 +50,17 @@ async def aevaluate(
         from jurybox.api.scaling import evaluate_on_ray
 
         return await evaluate_on_ray(
-            data, rubrics, judge, out, ray_address, workers, progress=progress, stop=stop, batch=batch, **options
+            data,
+            rubrics,
+            judge,
+            out,
+            ray_address,
+            workers,
+            progress=progress,
+            stop=stop,
+            batch=batch,
+            cache=cache,
+            **options,
         )
     refuse_cluster_options(ray_address, workers)
     job = make_job(data, rubrics, judge, **options)
@@ -147,12 +157,14 @@ def plan(
 ) -> Plan:
     """What `evaluate` with the same arguments would ask and cost; sends nothing, judges nothing."""
     refuse_unknown_choice("engine", engine, ENGINES)
-    job = make_job(data, rubrics, judge, **options)
     if engine == "ray":
-        from jurybox.api.scaling import plan_on_ray
+        from jurybox.api.scaling import plan_on_ray, refuse_off_cluster
 
+        refuse_off_cluster(data, batch, cache, workers)
+        job = make_job(data, rubrics, judge, **options)
         return plan_on_ray(job, data, out, workers)
     refuse_cluster_options(ray_address, workers)
+    job = make_job(data, rubrics, judge, **options)
     path = default_out(data) if out is None else Path(out)
     with _opened(cache, job, make=False) as replies, nullcontext() if not path.exists() else RunReader(path) as earlier:
         return make_plan(job, earlier, replies)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jurybox.addresses import is_address
 from jurybox.api.jobs import refuse_unknown_choice
 from jurybox.errors import StoreError
 from jurybox.report import (
@@ -42,7 +43,7 @@ class Run:
     @property
     def path(self) -> Path:
         """The file or folder; of results behind an address, the run file that was made of them here."""
-        return path_of(self) if "://" in str(self.place) else Path(self.place)
+        return path_of(self) if is_address(self.place) else Path(self.place)
 
     def __repr__(self) -> str:
         return f"Run({str(self.place)!r})"
@@ -142,7 +143,7 @@ def export(run: str | Path | Run, to: str | Path, *, calibration: str | None = N
 def path_of(run: str | Path | Run) -> Path:
     """The run file; of a folder of results, one that holds all that the folder holds now."""
     place = run.place if isinstance(run, Run) else run
-    if "://" in str(place) or Path(place).is_dir():
+    if is_address(place) or Path(place).is_dir():
         from jurybox.store.parts import is_result_folder, run_file_of
 
         if is_result_folder(place):

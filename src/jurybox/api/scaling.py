@@ -35,12 +35,13 @@ async def evaluate_on_ray(
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     batch: bool = False,
+    cache: str | Path | bool = True,
     **options: Any,
 ) -> Run:
     from jurybox.runner.cluster.driver import Cluster, execute_on_cluster
     from jurybox.runner.cluster.starting import ray_module
 
-    _refuse(data, batch, workers)
+    refuse_off_cluster(data, batch, cache, workers)
     ray_module(address)  # before anything is read
     found = find_rubrics(rubrics)  # a worker's machine need not have the files
     job = make_job(data, found, judge, **options)
@@ -58,12 +59,11 @@ async def evaluate_on_ray(
             stop=stop,
             version=__version__,
         )
-    return Run(place if "://" in str(place) else Path(place), tally)
+    return Run(place, tally)
 
 
 def plan_on_ray(job: Job, data: Data, out: str | Path | None, workers: int | None) -> Plan:
     """What workers would ask and cost, and how long so many of them would take. Asks no cluster."""
-    _refuse(data, False, workers)
     place = results_of(data) if out is None else out
     count = workers or DEFAULT_WORKERS
     if not is_result_folder(place) or Manifest(open_folder(place)).starts == 0:
@@ -88,11 +88,14 @@ def _gpus(judge: Judge) -> int:
     return int(getattr(judge, "gpus", 0))
 
 
-def _refuse(data: Data, batch: bool, workers: int | None) -> None:
+def refuse_off_cluster(data: Data, batch: bool, cache: str | Path | bool, workers: int | None) -> None:
+    """What a cluster does not have."""
     if batch:
         raise SetupError("--batch: a batch API needs no cluster; leave out --engine ray")
+    if not isinstance(cache, bool):
+        raise SetupError("--cache: the machines of a cluster share no cache of replies; leave it out with --engine ray")
     if isinstance(data, PairedDataset):
-        raise SetupError("--engine ray: duels run on one machine")
+        raise SetupError("--engine ray: duels run on one machine; leave it out")
     if workers is not None and workers < 1:
         raise SetupError(f"--workers {workers}: should be 1 or more")
 

@@ -19,7 +19,7 @@ from jurybox.cli.looking import (
     print_summary,
     refuse_unknown_gates,
 )
-from jurybox.cli.options import JSON, job_arguments, job_options
+from jurybox.cli.options import JSON, engine_options, job_arguments, job_options
 
 if TYPE_CHECKING:
     from jurybox.report import JuryCombine
@@ -31,6 +31,7 @@ INTERRUPTED = 130
 
 @click.command()
 @job_options
+@engine_options
 @COMBINE
 @JURY
 @FAIL_UNDER
@@ -105,6 +106,7 @@ def _default_out(arguments: dict[str, Any]) -> Path:
 
 @click.command()
 @job_options
+@engine_options
 def plan(as_json: bool, **options: Any) -> None:
     """Say what `run` with the same arguments would ask, cost and take. Sends nothing."""
     from jurybox import api

@@ -133,6 +133,13 @@ _JOB = (
         metavar="FIELD=COLUMN",
         help="Read a field from a column of yours.",
     ),
+    click.option("--human", metavar="FILE", help="Human ratings: id, system, rubric, rater, score."),
+    click.option("--out", metavar="RUN.db", help="The run file. Default: the data's name with .run.db."),
+    JSON,
+)
+
+
+_ENGINE = (
     click.option(
         "--engine",
         type=click.Choice(["local", "ray"]),
@@ -142,15 +149,19 @@ _JOB = (
     ),
     click.option("--ray-address", metavar="ADDR", help="With --engine ray: a cluster. Default: a Ray on this machine."),
     click.option("--workers", type=int, metavar="N", help="With --engine ray: workers, 2 if not given."),
-    click.option("--human", metavar="FILE", help="Human ratings: id, system, rubric, rater, score."),
-    click.option("--out", metavar="RUN.db", help="The run file. Default: the data's name with .run.db."),
-    JSON,
 )
 
 
 def job_options(command: Command) -> Command:
-    """The arguments that `run` and `plan` have in common."""
+    """The arguments that commands which judge have in common."""
     for option in reversed(_JOB):
+        command = option(command)
+    return command
+
+
+def engine_options(command: Command) -> Command:
+    """Where `run` judges, and `plan` would; other commands judge on this machine."""
+    for option in reversed(_ENGINE):
         command = option(command)
     return command
 

@@ -6,6 +6,7 @@ import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from jurybox.addresses import filesystem, is_address, reaching
 from jurybox.data.dataset import Census, Dataset
 from jurybox.data.ratings import Ratings
 from jurybox.data.records import FORMATS
@@ -71,7 +72,7 @@ def is_several(place: object) -> bool:
     if not isinstance(place, str | Path) or place == "-":
         return False
     text = str(place)
-    if "*" in text or "://" in text:
+    if "*" in text or is_address(text):
         return "*" in text or text.endswith("/")
     return Path(text).is_dir() and any(path.suffix.lower() in FORMATS for path in Path(text).iterdir())
 
@@ -79,7 +80,7 @@ def is_several(place: object) -> bool:
 def files_at(place: str) -> Sequence[str]:
     """The data files in a folder, or those that a pattern names."""
     pattern = place if "*" in place else f"{place.rstrip('/')}/*"
-    names = _remote(pattern) if "://" in pattern else glob.glob(pattern)
+    names = _remote(pattern) if is_address(pattern) else glob.glob(pattern)
     found = sorted(name for name in names if RemoteFile(name).suffix.lower() in FORMATS)
     if not found:
         raise DataError(place, None, f"holds no data file; known endings: {', '.join(FORMATS)}")
@@ -88,11 +89,8 @@ def files_at(place: str) -> Sequence[str]:
 
 def _remote(pattern: str) -> list[str]:
     try:
-        from fsspec.core import url_to_fs
-
-        files, path = url_to_fs(pattern)
-    except (ImportError, ValueError) as exc:
-        raise DataError(
-            pattern, None, f"cannot be opened: {exc}; addresses need fsspec and the driver it names"
-        ) from exc
-    return [str(files.unstrip_protocol(name)) for name in files.glob(path)]
+        files, path = filesystem(pattern)
+        with reaching():
+            return [str(files.unstrip_protocol(name)) for name in files.glob(path)]
+    except OSError as exc:
+        raise DataError(pattern, None, f"cannot be read: {exc}") from exc

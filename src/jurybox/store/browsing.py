@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jurybox.store.lock import MANIFEST
 from jurybox.store.rated import ANNOTATIONS
 from jurybox.store.reader import RunReader
 from jurybox.store.replies import REPLY_COLUMNS, from_row
@@ -107,8 +108,9 @@ def newest(reader: RunReader) -> tuple[int, ...]:
 
 
 def has_writer(path: Path) -> bool:
-    """Whether a run says that it is writing. One that was killed cannot take that back."""
-    return path.with_name(path.name + "-lock").exists()
+    """Whether a run says that it is writing, also to the folder of results that this file was made of. One that was
+    killed cannot take that back."""
+    return any(path.with_name(f"{name}-lock").exists() for name in (path.name, MANIFEST))
 
 
 def footprint(path: Path) -> tuple[int, ...] | None:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from jurybox.errors import StoreError
 
+# In a folder of results (`parts`) the driver holds the lock of this file.
+MANIFEST = "manifest.json"
+
 if sys.platform != "win32":  # there the lock is left out
     import fcntl
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import socket
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from jurybox.errors import SetupError
+from jurybox.api.looking import path_of
+from jurybox.errors import JuryboxError, SetupError
 from jurybox.web.security import Guard, is_loopback, refuse_open_door
 
 PORT = 8642
+# Seconds between two looks at a folder of results, and how many times as long as the last look took at least.
+LOOK_AGAIN, REST = 3.0, 10
 MISSING = "jurybox serve needs the extra `web`: pip install 'jurybox[web]'"
 
 
@@ -53,7 +58,7 @@ def serve(
     listening = _listen(host, port)
     try:
         guard = Guard(host, listening.getsockname()[1], token)
-        site = Site.of(Path(run), guard)
+        site = Site.of(path_of(run), guard)
         site.watch.index()  # whatever is wrong with the file is said here, and the first page waits for nothing
         load_all()
         overview.prepare(site)
@@ -67,10 +72,21 @@ def serve(
                 if ready is not None:
                     ready(Serving(str(run), host, guard.port, token is not None))
 
+        if site.path != Path(run):
+            threading.Thread(target=_follow, args=(run,), daemon=True).start()
         with suppress(KeyboardInterrupt):  # how people end it
             Server(config).run(sockets=[listening])
     finally:
         listening.close()
+
+
+def _follow(run: str | Path) -> None:
+    """Bring the run file of a folder of results up to date now and then, as long as somebody serves it."""
+    while True:
+        began = time.monotonic()
+        with suppress(JuryboxError):  # being written, or gone: the pages say so
+            path_of(run)
+        time.sleep(max(LOOK_AGAIN, REST * (time.monotonic() - began)))
 
 
 def _listen(host: str, port: int) -> socket.socket:

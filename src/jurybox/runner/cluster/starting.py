@@ -73,7 +73,7 @@ def _start(address: str | None, workers: int) -> None:
         what = (
             "no Ray could be started on this machine" if address is None else f"--ray-address {address}: no Ray there"
         )
-        raise SetupError(f"{what}: {str(exc).strip().splitlines()[0] if str(exc).strip() else exc!r}") from exc
+        raise SetupError(f"{what}: {(str(exc).strip() or repr(exc)).splitlines()[0]}") from exc
 
 
 def _knock(address: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jurybox.store.parts.folder import Folder, is_remote, open_folder, written_by_us
+from jurybox.store.parts.folder import Folder, open_folder, written_by_us
 from jurybox.store.parts.importing import is_result_folder, run_file_of
 from jurybox.store.parts.index import Stored, Table, complete_items, empty, index, read_columns
 from jurybox.store.parts.manifest import Manifest
@@ -19,7 +19,6 @@ __all__ = [
     "complete_items",
     "empty",
     "index",
-    "is_remote",
     "is_result_folder",
     "item_fingerprint",
     "open_folder",

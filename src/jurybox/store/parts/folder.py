@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from jurybox.addresses import filesystem, is_address, reaching
 from jurybox.errors import StoreError
-from jurybox.store.lock import WriterLock
+from jurybox.store.lock import MANIFEST, WriterLock
 
 
 class Folder(Protocol):
@@ -35,11 +36,7 @@ class Folder(Protocol):
 
 
 def open_folder(address: str | Path) -> Folder:
-    return RemoteFolder(str(address)) if is_remote(address) else LocalFolder(Path(address))
-
-
-def is_remote(address: str | Path) -> bool:
-    return "://" in str(address)
+    return RemoteFolder(str(address)) if is_address(address) else LocalFolder(Path(address))
 
 
 @contextmanager
@@ -48,12 +45,17 @@ def written_by_us(folder: Folder) -> Iterator[None]:
     if not isinstance(folder, LocalFolder):
         yield
         return
-    folder.path.mkdir(parents=True, exist_ok=True)
-    lock = WriterLock(folder.path / "manifest.json")
+    try:
+        folder.path.mkdir(parents=True, exist_ok=True)
+        lock = WriterLock(folder.path / MANIFEST)
+    except OSError as exc:
+        raise StoreError(f"--out {folder.path}: cannot be made: {exc.strerror}") from exc
     try:
         yield
     finally:
         lock.release()
+        with suppress(OSError):  # wrong input leaves nothing behind
+            folder.path.rmdir()
 
 
 class LocalFolder:
@@ -73,9 +75,9 @@ class LocalFolder:
 
     def write(self, name: str, body: bytes) -> None:
         target = self.path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                 file.write(body)
                 file.flush()
@@ -83,7 +85,8 @@ class LocalFolder:
             temporary.replace(target)
             _sync_directory(target.parent)
         except OSError as exc:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink()
             raise StoreError(f"{target}: cannot be written: {exc.strerror}") from exc
 
     def remove(self, name: str) -> None:
@@ -95,43 +98,45 @@ class RemoteFolder:
 
     def __init__(self, address: str) -> None:
         self._address = address.rstrip("/")
-        self._files, self._root = _filesystem(self._address)
+        with self._translated("opened"):
+            self._files, root = filesystem(self._address)
+        self._root = root.rstrip("/")
 
     @property
     def address(self) -> str:
         return self._address
 
     def names(self, below: str) -> list[str]:
-        self._files.invalidate_cache()
-        root = str(self._root).rstrip("/")
-        try:
-            found = self._files.find(f"{root}/{below}")
-        except FileNotFoundError:
-            return []
-        return sorted(path[len(root) + 1 :] for path in map(str, found) if path.endswith(".parquet"))
+        with self._translated("read"):
+            try:
+                self._files.invalidate_cache()
+                found = self._files.find(f"{self._root}/{below}")
+            except FileNotFoundError:
+                return []
+        return sorted(path[len(self._root) + 1 :] for path in map(str, found) if path.endswith(".parquet"))
 
     def read(self, name: str) -> bytes:
-        return bytes(self._files.cat_file(f"{self._root}/{name}"))
+        with self._translated("read"):
+            return bytes(self._files.cat_file(f"{self._root}/{name}"))
 
     def write(self, name: str, body: bytes) -> None:
-        try:
+        with self._translated("written"):
             self._files.makedirs(f"{self._root}/{name}".rpartition("/")[0], exist_ok=True)
             self._files.pipe_file(f"{self._root}/{name}", body)
-        except OSError as exc:
-            raise StoreError(f"{self._address}/{name}: cannot be written: {exc}") from exc
 
     def remove(self, name: str) -> None:
-        self._files.rm_file(f"{self._root}/{name}")
+        with self._translated("written"):
+            self._files.rm_file(f"{self._root}/{name}")
 
-
-def _filesystem(address: str) -> tuple[Any, str]:
-    try:
-        from fsspec.core import url_to_fs
-
-        files, root = url_to_fs(address)
-    except (ImportError, ValueError) as exc:
-        raise StoreError(f"{address}: cannot be opened: {exc}; addresses need fsspec and the driver it names") from exc
-    return files, str(root)
+    @contextmanager
+    def _translated(self, done: str) -> Iterator[None]:
+        try:
+            with reaching():
+                yield
+        except FileNotFoundError:
+            raise
+        except OSError as exc:
+            raise StoreError(f"{self._address}: cannot be {done}: {exc}") from exc
 
 
 def _sync_directory(path: Path) -> None:

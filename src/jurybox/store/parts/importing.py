@@ -16,11 +16,13 @@ from typing import Any
 
 import orjson
 
+from jurybox.addresses import is_address
 from jurybox.errors import StoreError
 from jurybox.places import cache_folder
 from jurybox.store.connection import PATIENCE
-from jurybox.store.parts.folder import Folder, LocalFolder, is_remote, open_folder
-from jurybox.store.parts.manifest import NAME, Manifest
+from jurybox.store.lock import MANIFEST
+from jurybox.store.parts.folder import Folder, LocalFolder, open_folder
+from jurybox.store.parts.manifest import Manifest
 from jurybox.store.parts.rows import LACKS, from_part
 from jurybox.store.parts.store import JUDGMENTS
 from jurybox.store.parts.taking import put_series, take_part, taken_parts
@@ -31,7 +33,7 @@ RUN_FILE = "run.db"
 
 
 def is_result_folder(path: str | Path) -> bool:
-    return is_remote(path) or (Path(path) / NAME).is_file()
+    return is_address(path) or (Path(path) / MANIFEST).is_file()
 
 
 def run_file_of(path: str | Path) -> Path:

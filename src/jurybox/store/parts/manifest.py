@@ -5,16 +5,15 @@ The same rule as in a run file, by the same code: another layout, temperature or
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from jurybox.errors import StoreError
+from jurybox.store.lock import MANIFEST
 from jurybox.store.parts.folder import Folder
 from jurybox.store.series import Series, continued, row_of
 
-NAME = "manifest.json"
 FORMAT = 1
 
 
@@ -24,11 +23,11 @@ class Manifest:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         try:
-            found = orjson.loads(folder.read(NAME))
+            found = orjson.loads(folder.read(MANIFEST))
         except FileNotFoundError:
             found = {"jurybox": FORMAT, "starts": 0, "series": []}
         except (orjson.JSONDecodeError, OSError) as exc:
-            raise StoreError(f"{folder.address}: {NAME} cannot be read: {exc}") from exc
+            raise StoreError(f"{folder.address}: {MANIFEST} cannot be read: {exc}") from exc
         if not isinstance(found, dict) or found.get("jurybox") != FORMAT:
             raise StoreError(f"{folder.address}: is no result folder of this jurybox; nothing was written to it")
         self.starts: int = found["starts"]
@@ -45,13 +44,8 @@ class Manifest:
             if (row["rubric"], row["judge"]) == (series.rubric.name, series.judge):
                 self.series[number - 1] = continued(self._folder.address, row, series)
                 return number
-        self.series.append({**row_of(series), "lacks": {}})
+        self.series.append(row_of(series))
         return len(self.series)
-
-    def note_lacks(self, judge: str, lacks: Mapping[str, str]) -> None:
-        for row in self.series:
-            if row["judge"] == judge:
-                row["lacks"] = {**row["lacks"], **lacks}
 
     def begin(self) -> int:
         """The number of the start that begins now; written down, so that no other has it."""
@@ -61,4 +55,4 @@ class Manifest:
 
     def save(self) -> None:
         document = {"jurybox": FORMAT, "starts": self.starts, "series": self.series}
-        self._folder.write(NAME, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+        self._folder.write(MANIFEST, orjson.dumps(document, option=orjson.OPT_INDENT_2))
