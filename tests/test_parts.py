@@ -133,6 +133,12 @@ def test_one_answer_serves_a_second_item_with_the_same_prompt(store: PartStore) 
     assert query(store, "SELECT COUNT(*) FROM calls") == [(1,)]
 
 
+def test_a_judgment_may_stand_in_a_part_before_its_call(store: PartStore) -> None:
+    write(store, 1, [entry(item=replace(ITEM, system="twin"), attempts=(), decisive=0)], worker="w1")
+    write(store, 1, [entry()], worker="w2")
+    assert query(store, "SELECT COUNT(*) FROM judgments") == [(2,)], "at the first look"
+
+
 def test_packing_changes_nothing_that_a_reader_sees(store: PartStore) -> None:
     items = [replace(ITEM, id=f"p{number}") for number in range(6)]
     names = [write(store, number, [entry(number + 1, item)]) for number, item in enumerate(items)]

@@ -70,17 +70,21 @@ def _import(folder: Folder, target: Path) -> None:
         numbers = {number: put_series(store, row) for number, row in enumerate(manifest.series, 1)}
         with RunReader(target) as reader:
             known = taken_parts(reader)
-        for name in folder.names(JUDGMENTS):
-            if name in known:
-                continue
-            try:
-                body = folder.read(name)
-            except FileNotFoundError:  # packed while we looked; the next look finds the pack
-                continue
-            take_part(store, name, from_part(body), numbers)
-            _take_lacks(store, body, manifest, numbers)
+        left = [name for name in folder.names(JUDGMENTS) if name not in known]
+        for _ in range(2):  # a judgment may stand in a part before that of the call which it shares with another
+            left = [name for name in left if not _take(store, folder, name, manifest, numbers)]
     finally:
         store.close()
+
+
+def _take(store: RunFile, folder: Folder, name: str, manifest: Manifest, numbers: Mapping[int, int]) -> bool:
+    """Whether all of a part is in the run file now."""
+    try:
+        body = folder.read(name)
+    except FileNotFoundError:  # packed while we looked; the next look finds the pack
+        return True
+    _take_lacks(store, body, manifest, numbers)
+    return take_part(store, name, from_part(body), numbers)
 
 
 def _take_lacks(store: RunFile, body: bytes, manifest: Manifest, numbers: Mapping[int, int]) -> None:

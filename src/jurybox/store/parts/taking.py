@@ -29,8 +29,9 @@ def put_series(store: RunFile, row: Mapping[str, Any]) -> int:
     return number
 
 
-def take_part(store: RunFile, name: str, entries: Iterable[Entry], numbers: Mapping[int, int]) -> None:
-    """Everything in a part that is new; `numbers` is the manifest's series -> the run file's."""
+def take_part(store: RunFile, name: str, entries: Iterable[Entry], numbers: Mapping[int, int]) -> bool:
+    """Everything in a part that is new; `numbers` is the manifest's series -> the run file's. False when judgments of
+    it wait for their call, which stands in another part."""
     connection = store._connection
     with store._translated():
         connection.execute("CREATE TABLE IF NOT EXISTS parts (name TEXT PRIMARY KEY) WITHOUT ROWID")
@@ -45,6 +46,7 @@ def take_part(store: RunFile, name: str, entries: Iterable[Entry], numbers: Mapp
         if is_whole:
             connection.execute("INSERT OR IGNORE INTO parts VALUES (?)", (name,))
         connection.execute("COMMIT")
+        return is_whole
 
 
 def _new_part_of(store: RunFile, entry: Entry) -> tuple[Entry | None, bool]:
