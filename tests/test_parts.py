@@ -268,11 +268,11 @@ def test_summaries_of_several_items_are_found() -> None:
 
 def test_a_worker_may_ask_what_no_other_has_claimed() -> None:
     async def claims() -> list[list[bool]]:
-        governor = Governor(None, 0.0, {}, 2)
+        governor = Governor(None, 0.0, {}, 2, [])
         first = await governor.claim(1, [[b"a", b"b"], [b"c"], [b"a"]])
         second = await governor.claim(2, [[b"d"], [b"e", b"c"], []])
         third = await governor.claim(1, [[b"e"]])  # what was refused as a whole is nobody's
-        await governor.next_round()
+        await governor.next_round([])
         return [first, second, third, await governor.claim(2, [[b"a"]])]
 
     assert asyncio.run(claims()) == [[True, True, True], [True, False, True], [True], [True]]

@@ -77,7 +77,8 @@ async def execute_on_cluster(
             {judge.spec: judge for judge in job.judges if judge.computed and not judge.in_process},
             {judge.spec: judge.context for judge in job.judges},
         )
-        await _Run(job, cluster, order, folder, tally, progress).work(census.items, stored, done, stop)
+        if not stop.is_set():
+            await _Run(job, cluster, order, folder, tally, progress).work(census.items, stored, done, stop)
     return tally
 
 
@@ -109,20 +110,19 @@ class _Run:
         limits, workers = self._job.limits, self._cluster.workers
         rates = {judge.spec: (limits.rpm, limits.tpm) for judge in self._job.judges}
         actor = ray.remote(Governor).options(num_cpus=0, max_concurrency=10_000)
-        governor = actor.remote(limits.max_cost, stored.spent, rates, workers)
+        governor = actor.remote(limits.max_cost, stored.spent, rates, workers, [ray.put(stored)])
         try:
             rows = dataset(self._job.data.files, None if done is None else ray.put(done))
-            await self._count(self._judged(rows, governor, ray.put(stored), items), governor, stop)
+            await self._count(self._judged(rows, governor, items), governor, stop)
             while self._later and not stop.is_set() and not self._tally.stopped:
                 later, self._later = self._later, []
                 stored = index(await asyncio.to_thread(_columns, self._folder))
-                await governor.next_round.remote()
-                rows = dataset_of(later)
-                await self._count(self._judged(rows, governor, ray.put(stored), len(later)), governor, stop)
+                await governor.next_round.remote([ray.put(stored)])
+                await self._count(self._judged(dataset_of(later), governor, len(later)), governor, stop)
         finally:
             ray.kill(governor)
 
-    def _judged(self, rows: Any, governor: Any, stored: Any, items: int) -> _Reports:
+    def _judged(self, rows: Any, governor: Any, items: int) -> _Reports:
         ray = ray_module()
         workers = self._cluster.workers
         judged = rows.repartition(target_num_rows_per_block=self._lines_a_batch(items)).map_batches(
@@ -134,7 +134,7 @@ class _Run:
                 max_tasks_in_flight_per_actor=BATCHES_AT_ONCE + 1,
                 max_concurrent_calls_per_actor=BATCHES_AT_ONCE,
             ),
-            fn_constructor_args=(self._order, governor, [stored]),
+            fn_constructor_args=(self._order, governor),
             num_cpus=1,
             **({"num_gpus": self._cluster.gpus} if self._cluster.gpus else {}),
         )
@@ -150,8 +150,8 @@ class _Run:
         stopping = asyncio.create_task(stop.wait())
         deadline: float | None = None
         loop = asyncio.get_running_loop()
+        coming = loop.run_in_executor(None, reports.next)
         try:
-            coming = loop.run_in_executor(None, reports.next)
             while True:
                 waiting = {coming} if deadline is not None else {coming, stopping}
                 timeout = None if deadline is None else max(0.0, deadline - loop.time())
@@ -173,6 +173,7 @@ class _Run:
             raise
         finally:
             stopping.cancel()
+            coming.cancel()  # whatever it may still bring
             await asyncio.to_thread(reports.close)
 
     def _take(self, batch: Any) -> None:

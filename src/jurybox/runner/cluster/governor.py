@@ -26,10 +26,12 @@ class Governor:
     What a lost worker had set aside stays set aside: its calls in flight may have been paid.
     """
 
-    def __init__(self, limit: float | None, spent: float, rates: Mapping[str, Rates], workers: int) -> None:
+    def __init__(
+        self, limit: float | None, spent: float, rates: Mapping[str, Rates], workers: int, stored: Sequence[Any]
+    ) -> None:
         self._account = OwnAccount(limit, spent)
         self._turns = {judge: OwnTurns(*rate) for judge, rate in rates.items()}
-        self._workers, self._joined = workers, 0
+        self._workers, self._joined, self._stored = workers, 0, stored
         self._wary_until = 0.0
         self._begun: set[str] = set()
         self._claimed: dict[bytes, int] = {}
@@ -51,12 +53,13 @@ class Governor:
     async def correct(self, judge: str, tokens: int) -> None:
         self._turns[judge].correct(tokens)
 
-    async def join(self) -> int:
-        """A worker is there; its number. One more than were asked for takes the place of one that was lost."""
+    async def join(self) -> tuple[int, Sequence[Any]]:
+        """A worker is there: its number, and a reference to what is stored. One more than were asked for takes the
+        place of one that was lost."""
         self._joined += 1
         if self._joined > self._workers:
             self._wary_until = time.monotonic() + WARY
-        return self._joined
+        return self._joined, self._stored
 
     async def begin(self, batch: str) -> bool:
         """A worker begins with a batch; whether another may have judged some of it."""
@@ -74,9 +77,9 @@ class Governor:
             self._claimed.update(dict.fromkeys(keys, worker))
         return is_free
 
-    async def next_round(self) -> None:
+    async def next_round(self, stored: Sequence[Any]) -> None:
         """Every answer so far is stored, and other workers will join."""
-        self._joined = 0
+        self._joined, self._stored = 0, stored
         self._claimed.clear()
 
     async def stop(self) -> None:

@@ -9,7 +9,9 @@ import asyncio
 import importlib
 import logging
 import os
+import signal
 import socket
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -26,6 +28,7 @@ async def connected(address: str | None, workers: int) -> AsyncIterator[None]:
     ours = not ray.is_initialized()
     if ours:  # in a thread: Ctrl-C is heard meanwhile, and Ray cannot put its own handlers in place of ours
         await asyncio.to_thread(_start, address, workers)
+        _hear_signals()
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
@@ -35,6 +38,12 @@ async def connected(address: str | None, workers: int) -> AsyncIterator[None]:
     finally:
         if ours:
             ray.shutdown()
+
+
+def _hear_signals() -> None:
+    """Ray has put a handler below Python's that ends the process three seconds after SIGTERM, whatever it does."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 
 
 def ray_module(address: str | None = "a worker's or a cluster's") -> Any:

@@ -20,7 +20,6 @@ from jurybox.judges import Judge
 from jurybox.runner.budget import Budget
 from jurybox.runner.cluster.governor import SharedAccount, SharedTurns
 from jurybox.runner.cluster.order import Order, Report
-from jurybox.runner.cluster.starting import ray_module
 from jurybox.runner.cluster.twins import is_among
 from jurybox.runner.cluster.writer import PartWriter
 from jurybox.runner.job import Call, Job
@@ -36,10 +35,9 @@ Batch = dict[str, Any]
 class Worker:
     """The callable class of `map_batches`. Made in the actor, before its event loop runs; ready at the first batch."""
 
-    def __init__(self, order: Order, governor: Any, stored: list[Any]) -> None:
+    def __init__(self, order: Order, governor: Any) -> None:
         _tune()
         self._order, self._governor = order, governor
-        self._store = PartStore(open_folder(order.folder), stored=ray_module().get(stored[0]))
         self._job = self._own(order.make_job())
         self._readying, self._line = asyncio.Lock(), asyncio.Lock()
         self._session: Session | None = None
@@ -110,7 +108,9 @@ class Worker:
 
     async def _open(self) -> Session:
         order = self._order
-        self._number = number = await self._governor.join.remote()
+        self._number, (stored,) = await self._governor.join.remote()
+        number = self._number
+        self._store = PartStore(open_folder(order.folder), stored=await stored)
         self._writer = PartWriter(self._store, order.start, f"w{number:04d}-{uuid.uuid4().hex[:6]}")
         job = self._job
         for judge in job.judges:
