@@ -2,7 +2,8 @@
 
 Uses the mock server in ../shared/tools, which counts requests per judgment. The ideal is judgments x latency / calls in
 flight, between the first and the last request. The kills: SIGKILL of one worker, and of the driver, which is then
-started again. A repeated request is one for a judgment that was answered before.
+started again. A repeated request is one for a judgment that was answered before. Not called `ray.py`: Python looks for
+modules beside the script first, and would find it in place of Ray.
 """
 
 from __future__ import annotations

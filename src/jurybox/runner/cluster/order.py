@@ -50,8 +50,7 @@ class Report:
 
 
 def add(whole: Tally, part: Tally) -> None:
-    """Count a batch; `total` is the driver's own."""
-    for name in (one.name for one in fields(Tally) if one.name not in ("total", "stopped")):
+    """Count a batch. Its `total` is what `--samples auto` wants beyond what the driver set out for."""
+    for name in (one.name for one in fields(Tally) if one.name != "stopped"):
         setattr(whole, name, getattr(whole, name) + getattr(part, name))
-    whole.total += part.total
     whole.stopped = whole.stopped or part.stopped
