@@ -1,7 +1,8 @@
-"""The one small actor of a run on a cluster: money, requests and tokens a minute, and what every worker must hear.
+"""The one small actor of a run on a cluster: money, requests and tokens a minute, prompts that items of two workers
+may share, and what every worker must hear.
 
 It counts with the very classes that one process counts with; `SharedAccount` and `SharedTurns` stand for them in the
-workers. Without limits a worker calls it once a batch, with limits up to three times a request.
+workers. Without limits a worker calls it once or twice a batch, with limits up to three times a request.
 """
 
 from __future__ import annotations
