@@ -49,7 +49,7 @@ def ray_address() -> Iterator[str]:
 
     ray.init(
         address="local",
-        num_cpus=WORKERS + 2,
+        num_cpus=2 * WORKERS + 2,  # a killed worker keeps its place for a moment
         include_dashboard=False,
         _node_ip_address="127.0.0.1",
         object_store_memory=128 * 2**20,
