@@ -130,9 +130,7 @@ class _Tiled:
             self._multiply(states, out)
             if self._adds_up(states, out):
                 return
-        raise JudgeRejection(
-            "matrix tiles of this processor give wrong products; `pip uninstall numkong` does without"
-        )
+        raise JudgeRejection("matrix tiles of this processor give wrong products; `pip uninstall numkong` does without")
 
     def _adds_up(self, states: Floats, out: Floats) -> bool:
         gap = np.abs(out @ self._ones - states @ self._sums)
