@@ -131,6 +131,17 @@ def _detectable_shift(population: Population, n: int, level: float) -> float:
     return math.nan if high == 4.0 else high
 
 
+def one_sided_rules(n: int, unequal: float) -> list[tuple[int, float, float]]:
+    """Why mostly equal scores are covered too often. A rule that calls 0 excluded when k or more differences are not
+    zero and all on one side: k, how often it leaves 0 in when a difference is unequal with this probability and
+    either sign is as likely, and how often with the probability that is worst for it. Both exact."""
+
+    def kept(k: int, q: float) -> float:
+        return 1 - sum(math.comb(n, j) * q**j * (1 - q) ** (n - j) * 2.0 ** (1 - j) for j in range(k, n + 1))
+
+    return [(k, kept(k, unequal), min(kept(k, q / 100) for q in range(1, 101))) for k in range(2, n + 1)]
+
+
 def main() -> None:
     print(f"coverage of the 95 % interval, {STUDIES:,} studies each\n{'':24}" + "".join(f"{n:>8}" for n in SIZES))
     for population in POPULATIONS:
@@ -141,6 +152,12 @@ def main() -> None:
     rivals = [others(whole, n, 0.4) for n in SIZES]
     for way, name in enumerate(("percentiles", "BCa")):
         print(f"{name:24}" + "".join(f"{shares[way]:8.1%}" for shares in rivals))
+    print("\nrare, shift 0.0: coverage of 0 if k of n on one side and none on the other exclude it: here, at worst")
+    for n in (5, 8, 10):
+        told = "   ".join(
+            f"k={k}: {here:.1%}, {worst:.1%}" for k, here, worst in one_sided_rules(n, 2 * 0.15 * 0.85)[:4]
+        )
+        print(f"{n:>4} sources   {told}   (all equal: {(1 - 2 * 0.15 * 0.85) ** n:.1%})")
     print("\nlevel of the sign-flip test at 5 %")
     for population in POPULATIONS:
         print(f"{population.__name__:24}" + "".join(f"{level(population, n):8.1%}" for n in SIZES))

@@ -1,7 +1,8 @@
 """The embedded judge against people, length, damage and the clock, as one table.
 
-    python bench/embedded.py [--data ../shared/data] [--json FILE]
+    python bench/embedded.py [--data ../shared/data] [--json FILE] [--plain] [--cost]
 
+`--plain` measures as on a machine without matrix tiles or NumKong; `--cost` measures load, speed and memory alone.
 Owns the measuring: agreement (summary-level Spearman, bootstrap over sources), the same with length taken
 out and among systems of similar length, pairs with a known order, SummEdits, speed, memory. Fits nothing.
 """
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embedded_pairs import RUBRICS, damage_pairs, edits, example_pairs, foreign_pairs, read_rows
+from jurybox.judges.embedded import products
 from jurybox.judges.embedded.examiner import Examiner, load_models
 from jurybox.judges.embedded.judge import ENCODER, LANGUAGE_MODEL
 from jurybox.judges.embedded.recipes import RECIPES
@@ -159,6 +161,12 @@ class _Clock:
         return wall, core
 
 
+def show_section(title: str, figures: Mapping[str, float | str]) -> None:
+    print(f"\n{title}")
+    for name, value in figures.items():
+        print(f"  {name:56} {value if isinstance(value, str) else f'{value:.2f}'}")
+
+
 def show(result: Mapping[str, Any]) -> None:
     print("agreement with people, development data (mean over sources, 95 % interval)")
     heads = ("spearman", "length", "length taken out", "pre-LLM", "LLMs", "worst left-out")
@@ -176,9 +184,7 @@ def show(result: Mapping[str, Any]) -> None:
     found = result["foreign"]
     print(f"{'other products of the summaries that people call faithful':97}{found[3]:6}{_cell(found[:3]):>20}")
     for title in ("levels", "summedits", "examples", "cost"):
-        print(f"\n{title}")
-        for name, value in result[title].items():
-            print(f"  {name:56} {value if isinstance(value, str) else f'{value:.2f}'}")
+        show_section(title, result[title])
 
 
 def _value(entry: Sequence[float] | float) -> float:
@@ -189,24 +195,36 @@ def _cell(entry: Sequence[float] | float) -> str:
     return f"{entry:.2f}" if isinstance(entry, float) else f"{entry[0]:.2f} [{entry[1]:.2f}, {entry[2]:.2f}]"
 
 
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Bench of the embedded judge")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--plain", action="store_true", help="as on a machine without matrix tiles")
+    parser.add_argument("--cost", action="store_true", help="load, speed and memory alone")
     args = parser.parse_args()
+    if args.plain:
+        products._numkong_with_tiles = lambda: None  # type: ignore[assignment]
     language, encoder = get(LANGUAGE_MODEL), get(ENCODER)
     clock = _Clock()
     judge = Examiner(load_models(language, encoder), threads=1)
     load = clock.lap()
     rows = read_rows(args.data / "summeval_op_dev.jsonl")
-    cost = {"load, s": load[0], "load, s of one core": load[1], **speed(judge, rows)}
+    cost: dict[str, Any] = {"matrix products": type(products.keeper()).__name__.lower()}
+    cost |= {"load, s": load[0], "load, s of one core": load[1], **speed(judge, rows)}
+    if args.cost:
+        show_section("cost", cost | {"peak memory, MB": _peak()})
+        return
     scores = judge_all(judge, rows)
     result: dict[str, Any] = {"agreement": agreement(rows, scores), "levels": levels(rows, scores)}
     result["damage"] = damage_pairs(judge, rows)
     result["foreign"] = foreign_pairs(judge, rows)
     result["summedits"] = edits(judge, read_rows(args.data / "summedits_sales_email.jsonl"))
     result["examples"] = example_pairs(judge, ROOT / "src" / "jurybox" / "examples")
-    cost["peak memory, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    cost["peak memory, MB"] = _peak()
     result["cost"] = cost
     result["recipes"] = {name: dict(recipe.features) for name, recipe in RECIPES.items()}
     if args.json:

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 
 import uvicorn
 
+from jurybox.report.html.under_stress import UnderStress
 from jurybox.web.app import gated
 from jurybox.web.security import Guard
 from jurybox.web.site import Site
@@ -40,14 +41,20 @@ class Answer:
 class Served:
     """A run behind its guard. Keeps cookies as a browser does."""
 
-    def __init__(self, run: Path, host: str = "127.0.0.1", token: str | None = None) -> None:
+    def __init__(
+        self,
+        run: str | Path,
+        host: str = "127.0.0.1",
+        token: str | None = None,
+        stress: UnderStress | None = None,
+    ) -> None:
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self._socket.listen(64)
         self.port = int(self._socket.getsockname()[1])
         self.host = f"127.0.0.1:{self.port}"
         self.guard = Guard(host, self.port, token)
-        self.site = Site.of(run, self.guard)
+        self.site = Site.of(Path(run), self.guard, stress)
         config = uvicorn.Config(gated(self.site), log_level="critical", access_log=False, lifespan="off")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]})

@@ -28,6 +28,7 @@ from jurybox.stats import (
 )
 from jurybox.stats.correlation import redrawn
 from jurybox.stats.figures import OVERS
+from jurybox.stats.levels import averaged
 
 DEV = Path(__file__).parents[2] / "shared" / "data" / "summeval_op_dev.jsonl"
 NAN = np.nan
@@ -156,9 +157,33 @@ def test_an_interval_says_what_was_drawn_and_the_seed_repeats_it() -> None:
     again = summary_level(scores, human, "spearman", drawn(scores, 100, 3)).estimate()
     assert found == again
     assert found.seed == 3
-    assert "bootstrap over 12 sources and 7 systems, 100 resamples" in found.method
+    assert "bootstrap t interval on Fisher's scale over 12 sources and 7 systems, 100 resamples" in found.method
     few = summary_level(scores[:, :4], human[:, :4], "spearman", Draws.of(12, 4, 100)).estimate()
-    assert "bootstrap over 12 sources, 100 resamples" in few.method
+    assert "over 12 sources, 100 resamples" in few.method
+
+
+def test_an_interval_is_students_t_with_the_error_of_the_resamples() -> None:
+    """Written out with scipy: on Fisher's scale over sources, and over both with single summaries counted once."""
+    scores, human = grid(7, missing=0.0)
+    figure = summary_level(scores, human, "kendall_b", drawn(scores, 300))
+    spread = {over: np.nanvar(found) for over, found in figure.resampled.items()}
+    of_sources, of_systems = spread["sources"] * 12 / 11, spread["systems"]
+    once = of_sources + of_systems - (spread["both"] - spread["sources"] - spread["systems"])
+    freedom = int((of_sources + of_systems) ** 2 / (of_sources**2 / 11 + of_systems**2 / 6))
+    assert once > max(of_sources, of_systems), "else this example shows nothing"
+    for over, error, degrees in (("sources", of_sources, 11), ("systems", of_systems, 6), ("both", once, freedom)):
+        reach = scipy_stats.t.ppf(0.975, degrees) * math.sqrt(error) / (1 - figure.value**2)
+        found = figure.estimate(over)  # type: ignore[arg-type]
+        place = math.atanh(figure.value)
+        assert (found.low, found.high) == pytest.approx((math.tanh(place - reach), math.tanh(place + reach)))
+
+
+def test_one_value_a_source_without_fishers_scale_is_the_t_interval_of_a_mean() -> None:
+    """With very many resamples: scipy's interval of a mean of twelve numbers."""
+    rows = np.random.default_rng(2).normal(0.6, 0.05, 12)
+    found = averaged(rows, None, Draws.of(12, 7, 200_000), "mean").estimate()
+    low, high = scipy_stats.t.interval(0.95, 11, rows.mean(), scipy_stats.sem(rows))
+    assert (found.low, found.high) == pytest.approx((low, high), abs=2e-4)
 
 
 @pytest.mark.parametrize(

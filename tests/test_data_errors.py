@@ -95,6 +95,12 @@ CASES = {
     "human is a list": wrong_field("human", [4], "should be {rubric: [scores]}"),
     "human is a word": wrong_field("human", {"fluency": ["good"]}, "should be numbers, not 'good'"),
     "summary absent": Bad("d.jsonl", GOOD + '{"id": "b"}\n', "line 2, field 'summary'", "is missing"),
+    "summary under a name that says nothing": Bad(
+        "d.csv",
+        "id,blurb,reviews\na,Good.,Fine\n",
+        "line 2, field 'summary'",
+        "If one of 'blurb' is meant, say --map summary=COLUMN",
+    ),
     "summaries are a list": Bad("d.jsonl", '{"summaries": ["s"]}\n', "line 1, field 'summaries'", "{system: summary,"),
     "summaries are empty": Bad("d.jsonl", '{"summaries": {}}\n', "line 1, field 'summaries'", "{system: summary,"),
     "one of the summaries is blank": Bad("d.jsonl", '{"summaries": {"a": " "}}\n', "field 'summaries.a'", "is blank"),

@@ -23,7 +23,7 @@ from jurybox.judges import Settings, make_judge
 from jurybox.judges.cores import default_threads
 from jurybox.judges.embedded.examiner import Examiner, load_models
 from jurybox.judges.embedded.judge import ENCODER, LANGUAGE_MODEL, Embedded
-from jurybox.judges.embedded.language import _vocabulary
+from jurybox.judges.embedded.language import candidates
 from jurybox.judges.embedded.llama import LlamaScorer
 from jurybox.judges.embedded.recipes import RECIPES
 from jurybox.rubrics import builtin, load
@@ -154,12 +154,21 @@ def test_the_common_vocabulary_gives_nearly_the_whole_ones_probabilities(
     examiner: Examiner, model: LlamaScorer
 ) -> None:
     prefix = model.prefix(model.tokenize("Reviews:\n- Fine boots, a little stiff.\n\nSummary:"))
-    among = _vocabulary(prefix, examiner.models.log_unigram)
+    among = candidates(prefix, examiner.models.log_unigram)
     tokens = [model.tokenize(" " + GOOD)]
     gap = model.score(prefix, tokens, among)[0].log_probabilities - model.score(prefix, tokens)[0].log_probabilities
     assert len(among) < len(examiner.models.log_unigram) / 2
     assert gap.min() > -1e-3, "fewer tokens to share with can only raise a probability"
     assert gap.mean() < 0.05
+
+
+def test_a_sentence_has_the_same_vector_alone_and_among_others(examiner: Examiner) -> None:
+    texts = ["Narrow.", "They run narrow and are stiff at first.", "Great leather, still new after 4 years.", "Wide."]
+    encoder = examiner.models.encoder
+    together = encoder.encode(texts)
+    assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(4), abs=1e-5)
+    for text, vector in zip(texts, together, strict=True):
+        assert encoder.encode([text])[0] == pytest.approx(vector, abs=1e-4)
 
 
 def test_log_probabilities_agree_with_llama_cpp(model: LlamaScorer) -> None:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from jurybox.errors import JudgeRejection
 from jurybox.judges.embedded import recipes
+from jurybox.judges.embedded.attention import attend, rotate, rotation
 from jurybox.judges.embedded.calibration import Calibration, load_calibration
 from jurybox.judges.embedded.contrast import RIVALS
 from jurybox.judges.embedded.embedding import _read_safetensors
 from jurybox.judges.embedded.gguf import GGUFError, GGUFFile
 from jurybox.judges.embedded.language import _batches, _glue
+from jurybox.judges.embedded.products import Keeper, Plain, Tiles, Widener, keeper, narrow, widen
 from jurybox.judges.embedded.reasons import reason
 from jurybox.judges.embedded.recipes import RECIPES, Recipe
 from jurybox.judges.embedded.sentences import sentences, words
 from jurybox.judges.embedded.sentiment import polarity
 from jurybox.judges.embedded.source import MOST_PASSAGES, prompt, read_source
-from jurybox.judges.embedded.statements import absent
-from jurybox.judges.embedded.weights import Widener, narrow, widen
+from jurybox.judges.embedded.statements import absent, vocabulary
 from jurybox.rubrics import builtin
 
 
@@ -78,7 +81,8 @@ def test_a_long_source_is_read_evenly_and_says_so() -> None:
 
 
 def test_numbers_and_names_absent_from_the_source_are_flagged() -> None:
-    flags = absent("It lasts 12 hours, says Halvern, and costs 2,000 or 5.", "halvern: lasts 9 hours; 2000; five")
+    source = vocabulary("halvern: lasts 9 hours; 2000; five")
+    flags = absent("It lasts 12 hours, says Halvern, and costs 2,000 or 5.", source)
     assert [(flag.kind, flag.text) for flag in flags] == [("number absent", "12")]
 
 
@@ -126,6 +130,98 @@ def test_bfloat16_keeps_three_digits() -> None:
     values = np.random.default_rng(0).normal(size=(7, 64)).astype(np.float32)
     assert np.allclose(widen(narrow(values)), values, rtol=2**-8)
     assert np.array_equal(Widener(1000)(narrow(values)), widen(narrow(values)))
+
+
+def _ways() -> list[Keeper]:
+    """Every way to multiply that this machine has; tiles only where NumKong and the processor have them."""
+    here = keeper(10**6)
+    return [Plain(10**6)] if isinstance(here, Plain) else [Plain(10**6), here]
+
+
+@pytest.mark.parametrize("way", _ways(), ids=lambda way: type(way).__name__)
+@pytest.mark.parametrize("count", [1, 47, 81, 170])
+def test_every_way_to_multiply_is_as_exact_as_float32(way: Keeper, count: int) -> None:
+    rng = np.random.default_rng(count)
+    matrix = rng.normal(size=(96, 576)).astype(np.float32)
+    states = rng.normal(size=(count, 2 * 576)).astype(np.float32)[:, :576]  # rows that do not touch, as gates are
+    for product, exact in (
+        (way.halves(narrow(matrix)), widen(narrow(matrix))),
+        (way.floats(matrix), matrix),
+    ):
+        truth = states.astype(np.float64) @ exact.T.astype(np.float64)
+        assert np.abs(product(states) - truth).max() < 2**-16 * 576**0.5 * 10
+
+
+def test_a_state_rounded_to_one_bfloat16_would_not_be_exact_enough() -> None:
+    """The bound of the test above is sharp enough to notice a lost half."""
+    rng = np.random.default_rng(0)
+    matrix, states = (rng.normal(size=(96, 576)).astype(np.float32) for _ in range(2))
+    truth = states @ widen(narrow(matrix)).T
+    assert np.abs(widen(narrow(states)) @ widen(narrow(matrix)).T - truth).max() > 10 * 2**-16 * 576**0.5 * 10
+
+
+def test_tiles_are_taken_where_the_library_names_them() -> None:
+    numkong = pytest.importorskip("numkong")
+    tiles = any(numkong.get_capabilities().get(name) for name in ("sapphireamx", "graniteamx", "diamond"))
+    assert isinstance(keeper(), Tiles if tiles else Plain)
+
+
+class _Losing:
+    """NumKong on a machine that loses a tile in the first `times` products."""
+
+    def __init__(self, numkong: Any, times: int) -> None:
+        self._numkong, self._times = numkong, times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._numkong, name)
+
+    def dots_packed(self, states: Any, packed: Any) -> Any:
+        found = np.array(self._numkong.dots_packed(states, packed))
+        self._times -= 1
+        if self._times >= 0:
+            found[:16, 32:48] = 0
+        return found
+
+
+def test_a_product_that_lost_a_tile_is_made_again_and_never_believed() -> None:
+    numkong = pytest.importorskip("numkong")
+    rng = np.random.default_rng(0)
+    matrix, states = rng.normal(size=(960, 576)).astype(np.float32), rng.normal(size=(70, 576)).astype(np.float32)
+    truth = states @ widen(narrow(matrix)).T
+    assert np.allclose(Tiles(_Losing(numkong, 2), matrix.size).halves(narrow(matrix))(states), truth, atol=1e-3)
+    with pytest.raises(JudgeRejection, match="pip uninstall numkong"):
+        Tiles(_Losing(numkong, 99), matrix.size).halves(narrow(matrix))(states)
+
+
+def test_attention_equals_its_definition() -> None:
+    """Against a softmax written out, with keys so large that a sum without care would overflow or vanish."""
+    rng = np.random.default_rng(0)
+    q = rng.normal(size=(6, 5, 8)).astype(np.float32)
+    keys, values = (rng.normal(size=(2, 12, 8)).astype(np.float32) for _ in range(2))
+    keys += 40 * rng.normal(size=(2, 1, 8)).astype(np.float32)
+    shifted = keys - keys[:, :1]
+    past, k, v = (shifted[:, :7], values[:, :7]), shifted[:, 7:], values[:, 7:]
+    found = attend(q, k, v, np.asarray([0, 3, 5]), past).reshape(5, 6, 8)
+    for token, start in ((0, 0), (2, 0), (3, 3), (4, 3)):
+        seen = [*range(7), *range(7 + start, 8 + token)]
+        for head in range(6):
+            logits = keys[head // 3, seen].astype(np.float64) @ q[head, token] / 8**0.5
+            share = np.exp(logits - logits.max())
+            truth = share @ values[head // 3, seen] / share.sum()
+            assert found[token, head] == pytest.approx(truth, abs=2e-4)
+
+
+def test_rotation_turns_pairs_side_by_side() -> None:
+    """Su et al. 2021, equation 34: each pair is turned by position times base to the power -i / half."""
+    heads = np.arange(16, dtype=np.float32).reshape(1, 2, 8)
+    turned = heads.copy()
+    rotate(turned, rotation(np.asarray([0, 3]), 8, 100.0))
+    assert np.array_equal(turned[0, 0], heads[0, 0])
+    for i in range(4):
+        angle = 3 * 100.0 ** (-i / 4)
+        first, second = heads[0, 1, 2 * i], heads[0, 1, 2 * i + 1]
+        assert turned[0, 1, 2 * i] == pytest.approx(first * np.cos(angle) - second * np.sin(angle), abs=1e-5)
+        assert turned[0, 1, 2 * i + 1] == pytest.approx(first * np.sin(angle) + second * np.cos(angle), abs=1e-5)
 
 
 def test_q8_0_is_unpacked_and_other_types_are_refused_by_name(tmp_path: Path) -> None:

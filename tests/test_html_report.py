@@ -21,8 +21,9 @@ from duelling import RECORDS, honest, judge_by
 from jurybox import api
 from jurybox.errors import SetupError, StoreError
 from jurybox.report.html import report_html
+from jurybox.report.html.failures import failed
 from jurybox.report.html.figures import bars, chance_text, number_text, step_of
-from jurybox.report.html.page import failed, gather
+from jurybox.report.html.page import gather
 from jurybox.report.html.passages import pieces, reason_pieces
 from jurybox.report.html.rendering import text_of
 from jurybox.rubrics import builtin
@@ -165,7 +166,7 @@ def test_every_failure_is_listed_with_its_reason(simple: api.Run) -> None:
     assert "I would rather not say." in words[5]
 
 
-def test_failures_that_ended_alike_are_one_row_and_a_page_holds_only_so_many(
+def test_failures_that_ended_alike_are_one_row_and_those_without_room_are_named(
     evaluate: Evaluate, write_items: WriteItems
 ) -> None:
     evaluate.server.always(error(400, "no such thing <here>"))
@@ -179,6 +180,9 @@ def test_failures_that_ended_alike_are_one_row_and_a_page_holds_only_so_many(
         (f"p{n}", ("fluency", "coherence"), 2) for n in range(4)
     ]
     assert (whole.total, whole.more, len(part.rows), part.more) == (8, 0, 3, 1)
+    (named,) = part.named
+    assert (named.judge, named.status, named.rubrics, named.count) == (A, "refused", ("fluency", "coherence"), 2)
+    assert [id_ for id_, _ in named.items] == ["p3"]
 
 
 def test_a_run_of_nothing_but_failures_has_a_page(evaluate: Evaluate, write_items: WriteItems) -> None:
@@ -275,7 +279,7 @@ def test_no_text_from_outside_becomes_markup(hostile: api.Run) -> None:
     assert "<script>window.hacked" not in html
     (script,), (style,) = page.all("script"), page.all("style")
     assert script.text == text_of("page.js")
-    assert style.text == "\n".join((text_of("components.css"), text_of("page.css")))
+    assert style.text == "\n".join((text_of("components.css"), text_of("page.css"), text_of("card.css")))
     assert not page.all("img")
     assert not page.all("link")
     names = {name for one in page.all() for name in one.attributes}
@@ -335,6 +339,25 @@ def test_a_thousand_items_make_a_small_page(tmp_path: Path) -> None:
     assert "2,000 unsupported" in page.by_id("failures").text
 
 
+def test_every_failure_of_a_thousand_items_is_found_on_a_small_page(
+    evaluate: Evaluate, write_items: WriteItems
+) -> None:
+    """Each with words of its own, and far more than a table has room for."""
+    evaluate.server.plan = lambda request: completion(f"Reply {request.item} says <nothing> & more. " * 30)
+    records = [record(n, f"system {n % 2}") for n in range(1000)]
+    run = evaluate(write_items(records), rubrics="fluency,coherence,relevance", judge=A, reasks=0)
+    with RunReader(run.path) as reader:
+        html = report_html(reader)
+        part = failed(reader, room=20_000)
+    assert len(html.encode()) < 3_000_000
+    assert part.more > 900
+    shown = {(one.id, one.system) for one in part.rows}
+    shown |= {(id_, system) for group in part.named for id_, systems in group.items for system in systems}
+    assert shown == {(one["id"], one["system"]) for one in records}
+    told, named = sum(one.count for one in part.rows), sum(group.count for group in part.named)
+    assert told + named == part.total == 3000
+
+
 def test_judgments_are_never_all_read(jury: api.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page about a million judgments reads those of the few items that it shows."""
     whole = RunReader.judgments
@@ -381,9 +404,10 @@ def test_stress_is_shown_when_it_is_given(simple: api.Run, tmp_path: Path) -> No
     shown = [one.one(css="value").text for one in trust.all(css="estimate")]
     assert shown == ["0.90", "0.90", "0.90", "0.25"]
     assert "swap words" in trust.text
-    assert "not a judge of this run" not in trust.text
-    assert "Under stress" not in page_of(simple).text
-    assert "not a judge of this run" in page_of(simple, stress={**STRESS, "judge": "openai/other"}).text
+    assert "Not a judge of this run" not in trust.text
+    assert "jurybox stress DATA" in page_of(simple).by_id("trust").text, "without it, the page says how to make it"
+    other = page_of(simple, stress={**STRESS, "judge": "openai/other"})
+    assert "Not a judge of this run: openai/other" in other.text
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"rubrics": {}}', '{"rubrics": {"fluency": {"detection": {}}}}'])

@@ -1,12 +1,14 @@
-"""Two judges against the same people: Williams' test as published, PERM-BOTH as it should behave."""
+"""Two judges against the same people: Williams' test as published, permutation tests as they should behave."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from jurybox.stats import perm_both, williams
+from jurybox.stats import perm_both, perm_systems, williams
 
 
 def test_williams_as_published() -> None:
@@ -87,6 +89,42 @@ def test_perm_both_repeats_itself_with_its_seed_and_leaves_missing_cells_out() -
     assert first == again
     assert first.seed == 5
     assert first.p is not None
+
+
+def test_whole_systems_are_swapped_as_an_enumeration_by_hand_has_it() -> None:
+    """Five systems have 32 swaps; p over random ones comes close to the share of all 32, by scipy's correlations."""
+    rng = np.random.default_rng(11)
+    human = rng.normal(size=(6, 5))
+    good, bad = human + rng.normal(0, 0.6, human.shape), human + rng.normal(0, 1.2, human.shape)
+    one, other = ((side - side.mean()) / side.std() for side in (good, bad))
+
+    def lead(first: np.ndarray, second: np.ndarray) -> float:
+        rhos = [
+            [scipy_stats.spearmanr(x, y).statistic for x, y in zip(side, human, strict=True)]
+            for side in (first, second)
+        ]
+        return float(np.mean(rhos[0]) - np.mean(rhos[1]))
+
+    swaps = [np.array(coins) for coins in itertools.product((True, False), repeat=5)]
+    leads = [lead(np.where(swap, other, one), np.where(swap, one, other)) for swap in swaps]
+    exact = np.mean(np.array(leads) >= lead(one, other) - 1e-12)
+    found = perm_systems(good, bad, human, permutations=4000)
+    assert found.p == pytest.approx(exact, abs=0.03)
+    assert found.difference == pytest.approx(lead(one, other))
+    assert "PERM-SYSTEMS" in found.method
+
+
+def test_liking_for_systems_is_no_lead_when_whole_systems_are_swapped() -> None:
+    """Two judges of equal worth, each with its own liking for each system: PERM-BOTH calls one of them better far too
+    often (docs/design/agree.md), PERM-SYSTEMS about as often as it says."""
+    rng, called = np.random.default_rng(12), {"both": 0, "systems": 0}
+    for seed in range(80):
+        human = rng.normal(size=8) + rng.normal(0, 0.5, (12, 8))
+        one, other = (human + rng.normal(0, 1.0, 8) + rng.normal(0, 0.5, human.shape) for _ in range(2))
+        called["both"] += perm_both(one, other, human, permutations=60, seed=seed).ahead
+        called["systems"] += perm_systems(one, other, human, permutations=60, seed=seed).ahead
+    assert called["both"] > 16, "more than 20 %"
+    assert called["systems"] < 10
 
 
 def test_perm_both_with_a_constant_says_so() -> None:

@@ -122,7 +122,7 @@ for _command in ("agree", "estimate"):
 # Command line -> what the method of an undefined figure, or the page, says. Empty where nothing must be undefined.
 THIN = {
     "agree one_system.db": "undefined: no source has two summaries to compare",
-    "agree one_source.db": "no interval: nothing to draw from (1 sources)",
+    "agree one_source.db": "no interval: nothing to draw from (1 source)",
     "agree one_item.db": "undefined: no source has two summaries to compare",
     "agree one_rater.db": "undefined: one rater alone: there are no others to compare with",
     "agree all_ties.db": "undefined: people gave all summaries of a source the same",

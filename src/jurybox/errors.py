@@ -73,7 +73,7 @@ class JudgeFailure(JuryboxError):
 
 
 class JudgeRejection(JuryboxError):
-    """The server refused in a way that holds for every further call."""
+    """The server, or this machine, refused in a way that holds for every further call."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:

@@ -33,7 +33,7 @@ def judge_card(
     """
     refuse_card(out, runs)
     many = [tested] if isinstance(tested, Stress | Run | str | Path) else list(tested)
-    documents = [_document(one) for one in many]
+    documents = [tested_document(one) for one in many]
     judges = dict.fromkeys(judge for _, document in documents for judge in _judges(document))
     page = card_html(documents, _agreements(judges, runs, human))
     target = Path(out)
@@ -60,7 +60,8 @@ def refuse_card(out: str | Path, runs: Sequence[str | Path | Run] = ()) -> None:
             reader.signatures()
 
 
-def _document(tested: Tested) -> tuple[str, Any]:
+def tested_document(tested: Tested) -> tuple[str, Any]:
+    """What messages call it, and what `stress --json` says of it: a result, a file with that, or a run of `stress`."""
     if isinstance(tested, Stress):
         return tested.path, tested.as_dict()
     path = path_of(tested)

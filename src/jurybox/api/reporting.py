@@ -12,8 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from jurybox.api.carding import Tested, tested_document
 from jurybox.api.looking import Run, path_of
-from jurybox.errors import SetupError
+from jurybox.errors import JuryboxError, SetupError
 from jurybox.report.html import ITEMS, report_html
 from jurybox.store import RunReader
 
@@ -23,12 +24,13 @@ def report(
     out: str | Path | None = None,
     *,
     items: int = ITEMS,
-    stress: str | Path | None = None,
+    stress: Tested | None = None,
 ) -> Path:
     """Write a run as one HTML page that needs nothing else; returns where it is.
 
     `out` is beside the run, named after it, unless given. `items` is how many are shown of each kind (best, worst, most
-    disputed). `stress` is a file that `jurybox stress --json` wrote about the same judge.
+    disputed). `stress` is what `stress` found about the same judge, the run file that it was judged into, or a .json
+    file that `jurybox stress --json` wrote.
     """
     if items < 0:
         raise SetupError(f"--items: {items} is below zero")
@@ -36,7 +38,7 @@ def report(
     target = path.with_suffix(".html") if out is None else Path(out)
     if target.resolve() == path.resolve():
         raise SetupError(f"--out {target}: is the run itself; give the page another name")
-    told = None if stress is None else _document(Path(stress))
+    told = None if stress is None else stress_told(stress)
     with RunReader(path) as reader:
         page = report_html(reader, items=items, stress=told)
     try:
@@ -46,17 +48,14 @@ def report(
     return target
 
 
-def _document(path: Path) -> Mapping[str, Any]:
-    import orjson
-
+def stress_told(stress: Tested) -> Mapping[str, Any]:
+    """What is given as --stress: a file that `jurybox stress --json` wrote, a run file of `stress`, or its result."""
     try:
-        found = orjson.loads(path.read_bytes())
-    except OSError as exc:
-        raise SetupError(f"--stress {path}: cannot be read: {exc.strerror or exc}") from exc
-    except orjson.JSONDecodeError as exc:
-        raise SetupError(f"--stress {path}: is no JSON: {exc}") from exc
-    if not isinstance(found, dict):
-        raise SetupError(f"--stress {path}: is no document of `jurybox stress --json`")
+        _, found = tested_document(stress)
+    except JuryboxError as exc:
+        raise SetupError(f"--stress {exc}") from exc
+    if not isinstance(found, Mapping):
+        raise SetupError(f"--stress {stress}: is no document of `jurybox stress --json`")
     return found
 
 

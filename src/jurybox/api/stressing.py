@@ -158,9 +158,11 @@ def stress_document(path: str | Path) -> Any:
     try:
         return orjson.loads(Path(path).read_bytes())
     except OSError as exc:
-        raise SetupError(f"{path}: cannot be read: {exc.strerror}; --compare takes two files") from exc
+        raise SetupError(
+            f"{path}: cannot be read: {exc.strerror or exc}; it should be a file of `stress --json`"
+        ) from exc
     except orjson.JSONDecodeError as exc:
-        raise SetupError(f"{path}: is no JSON ({exc}); --compare takes what `jurybox stress --json` prints") from exc
+        raise SetupError(f"{path}: is no JSON ({exc}); it should be what `jurybox stress --json` prints") from exc
 
 
 def _arsenal(targets: Mapping[str, int], kinds: str | Sequence[str] | None, attacks: bool) -> Arsenal:

@@ -49,6 +49,11 @@ def prices(value: str) -> tuple[float, float]:
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
+STRESS = click.option(
+    "--stress",
+    metavar="FILE",
+    help="What `jurybox stress` found about the judge, to show too: what its --json wrote, or its run file.",
+)
 
 _JOB = (
     click.argument("data"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from jurybox.cli.looking import print_json
-from jurybox.cli.options import JSON
+from jurybox.cli.options import JSON, STRESS
 
 
 @click.command()
@@ -18,7 +18,7 @@ from jurybox.cli.options import JSON
     show_default=True,
     help="How many items to show of each kind: best, worst, most disputed.",
 )
-@click.option("--stress", metavar="FILE.json", help="What `jurybox stress --json` wrote about the judge, to show too.")
+@STRESS
 @JSON
 def report(run: str, out: str | None, items: int, stress: str | None, as_json: bool) -> None:
     """Write a run as one HTML page: scores, ranking, agreement, items to read, failures.

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jurybox.cli.options import STRESS
+
 if TYPE_CHECKING:
     from jurybox.web import Serving
 
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     metavar="SECRET",
     help="Ask visitors for this, 12 characters or more. Also JURYBOX_TOKEN, which others do not see in `ps`.",
 )
+@STRESS
 @click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON when the page can be opened.")
-def serve(run: str, host: str, port: int, token: str | None, open_page: bool, as_json: bool) -> None:
+def serve(
+    run: str, host: str, port: int, token: str | None, stress: str | None, open_page: bool, as_json: bool
+) -> None:
     """Look at a run in the browser: read, filter, compare, annotate; it follows a run that is under way.
 
     Ends with Ctrl-C. Nothing is lost then: ratings are on the disk one by one.
@@ -43,4 +48,4 @@ def serve(run: str, host: str, port: int, token: str | None, open_page: bool, as
         if open_page:
             click.launch(found.url)
 
-    serve_run(run, host=host, port=port, token=token, ready=ready)
+    serve_run(run, host=host, port=port, token=token, stress=stress, ready=ready)

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from jurybox.data.columns import checked_columns, sorted_columns, unused
 from jurybox.data.ratings import Ratings, normalise_human
 from jurybox.data.records import Record, read_json_lines, read_records
 from jurybox.data.remote import RemoteFile, file_at
-from jurybox.errors import DataError, SetupError, unknown_name
-from jurybox.fields import FIELDS, IDENTITY_ALIASES, canonical_name
+from jurybox.errors import DataError
+from jurybox.fields import FIELDS
 from jurybox.types import Item, Rubric
 
 DEFAULT_SYSTEM = "default"
@@ -50,7 +51,7 @@ class Dataset:
         limit: int | None = None,
     ) -> None:
         self.name = "standard input" if data == "-" else str(data) if isinstance(data, str | Path) else "records"
-        self._columns = _checked_columns(columns or {})
+        self._columns = checked_columns(columns or {})
         self._ratings = ratings or {}
         self._limit = limit
         self._path: Path | RemoteFile | None = None
@@ -151,45 +152,17 @@ class Dataset:
             return
         if not isinstance(record, Mapping):
             raise DataError(self.name, line, f"should be a mapping or an Item, but is {_shown(record)}")
-        known, metadata = self._sorted_columns(line, record)
+        known, metadata = sorted_columns(self.name, line, record, self._columns)
         source = self._source(line, known)
         identity = self._identity(line, known)
+        if not known.keys() & {"summary", "summaries"} and "summary" not in self._columns:
+            why = f"is missing or empty; every item needs it{unused(metadata, 'summary')}"
+            raise DataError(self.name, line, why, field="summary")
         summaries = self._summaries(line, known)
         human = self._by_system(line, known, summaries)
         for system, summary in summaries.items():
             item = Item(identity, system, summary, source, self._human(line, human.get(system)), metadata)
             yield self._with_ratings(item)
-
-    def _sorted_columns(self, line: int, record: Record) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Split a record into known fields by canonical name, and metadata."""
-        known: dict[str, Any] = {}
-        origin: dict[str, str] = {}
-        metadata: dict[str, Any] = {}
-        taken = set(self._columns.values())
-        for field, column in self._columns.items():
-            if record.get(column) is not None:
-                known[field], origin[field] = record[column], column
-        for column, value in record.items():
-            if column in taken:
-                continue
-            name = canonical_name(column)
-            if name is None or name in self._columns:
-                metadata[column] = value
-            elif value is None:
-                continue
-            elif name in origin and column != name:
-                if origin[name] != name:
-                    raise DataError(
-                        self.name,
-                        line,
-                        f"columns '{origin[name]}' and '{column}' both mean '{name}'; choose with --map {name}=COLUMN",
-                    )
-                metadata[column] = value
-            else:
-                if name in origin:
-                    metadata[origin[name]] = known[name]
-                known[name], origin[name] = value, column
-        return known, metadata
 
     def _source(self, line: int, known: Mapping[str, Any]) -> dict[str, Any]:
         source: dict[str, Any] = {}
@@ -290,13 +263,14 @@ class Dataset:
     def _require(self, line: int, item: Item, rubric: Rubric) -> None:
         for field in rubric.required:
             if field != "summary" and field not in item.source and field not in item.metadata:
-                raise DataError(self.name, line, f"is missing, and the rubric '{rubric.name}' requires it", field=field)
+                why = f"is missing, and the rubric '{rubric.name}' requires it{unused(item.metadata, field)}"
+                raise DataError(self.name, line, why, field=field)
         if rubric.any_of and not any(field in item.source for field in rubric.any_of):
             raise DataError(
                 self.name,
                 line,
                 f"is missing, and so is every other field that the rubric '{rubric.name}' could judge by "
-                f"({', '.join(rubric.any_of)}); at least one is needed",
+                f"({', '.join(rubric.any_of)}); at least one is needed{unused(item.metadata, rubric.any_of[0])}",
                 field=rubric.any_of[0],
             )
 
@@ -319,14 +293,6 @@ class Dataset:
             found = any(isinstance(record, Item) or record.get(column) is not None for _, record in self._raw())
             if not found:
                 raise DataError(self.name, None, f"has no column '{column}' (named by --map {field}={column})")
-
-
-def _checked_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    known = (*FIELDS, *IDENTITY_ALIASES)
-    for field in columns:
-        if field not in known:
-            raise SetupError("--map: " + unknown_name("field", field, known))
-    return dict(columns)
 
 
 def _spooled(stream: IO[bytes]) -> IO[bytes]:

@@ -54,8 +54,8 @@ def _table(
 def _headline(found: Agreement, width: int) -> list[str]:
     about = (
         "Spearman's rho within each source, averaged over n sources (-k were left out), 95 % interval over "
-        f"{_drawn(found)}. ceiling: each rater against the mean of the others. rouge: ROUGE-1; ROUGE-L is among the "
-        "verdicts below and in --json"
+        f"{_drawn(found)}: {_question(found)}. ceiling: each rater against the mean of the others. rouge: ROUGE-1; "
+        "ROUGE-L is among the verdicts below and in --json"
     )
     columns: dict[str, Callable[[RubricAgreement], Estimate | None]] = {
         "judge": lambda one: one.headline,
@@ -67,8 +67,15 @@ def _headline(found: Agreement, width: int) -> list[str]:
 
 
 def _drawn(found: Agreement) -> str:
-    both = any("and" in one.headline.method.rpartition("bootstrap over")[2] for one in found.rubrics.values())
+    both = any("and" in one.headline.method.rpartition(" over ")[2] for one in found.rubrics.values())
     return "sources and systems" if both else "sources"
+
+
+def _question(found: Agreement) -> str:
+    """What the default interval answers, in words."""
+    if _drawn(found) == "sources":
+        return "what other sources would give for these very systems"
+    return "what other sources and other systems like these would give (for these very systems: --json)"
 
 
 def verdicts(found: Agreement, width: int) -> list[str]:
@@ -76,7 +83,7 @@ def verdicts(found: Agreement, width: int) -> list[str]:
     lines = _labelled({rubric: verdict_on(one) for rubric, one in found.rubrics.items()}, width)
     about = (
         "Does it follow people better than a trivial judge? Difference in rho, 95 % interval; better needs an interval "
-        "above 0, and p below 0.05 by PERM-BOTH"
+        f"above 0, and {_test(found)}. Neither is proof alone"
     )
     columns: dict[str, Callable[[RubricAgreement], Estimate | None]] = {}
     for name in ("length", "system", "rouge"):
@@ -87,6 +94,14 @@ def verdicts(found: Agreement, width: int) -> list[str]:
         *([textwrap.fill(about, width), *differences] if differences else []),
         lines,
     ]
+
+
+def _test(found: Agreement) -> str:
+    if any(one.trivial.system_leads for one in found.rubrics.values()):
+        return (
+            "p below 0.05 by PERM-BOTH (summaries swapped) and by PERM-SYSTEMS (whole systems swapped); p is the larger"
+        )
+    return "p below 0.05 by PERM-BOTH (summaries swapped)"
 
 
 def verdict_on(one: RubricAgreement) -> str:
@@ -104,7 +119,7 @@ def verdict_on(one: RubricAgreement) -> str:
 
 
 def _with_p(one: RubricAgreement, name: str) -> str:
-    p = one.trivial.leads[name].p
+    p = one.trivial.p(name)
     told = "" if p is None else " (p<0.01)" if p < 0.01 else f" (p={p:.2f})"
     return f"{WORDS[name]}{told}"
 

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 from jurybox.report.browsing import RunIndex
 from jurybox.stats import COMBINING, Combine
 from jurybox.store import RunReader
-from jurybox.store.browsing import SeriesRow, item_rows, newest, series_rows, verdict_rows
+from jurybox.store.browsing import (
+    NOTHING_YET,
+    Newest,
+    SeriesRow,
+    item_columns,
+    judged_since,
+    newest,
+    series_rows,
+    snapshot,
+    verdict_rows,
+    verdict_rows_of,
+)
 from jurybox.types import STATUSES
 
 if TYPE_CHECKING:
@@ -16,46 +27,95 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Numbers = NDArray[Any]
+    Items = tuple[tuple[str, ...], Numbers, Numbers, Numbers]
+
+
+VERDICT = [("item", "i4"), ("series", "i2"), ("score", "f8"), ("status", "i1")]
 
 
 def read_index(reader: RunReader) -> RunIndex:
     """Everything narrow of a run."""
-    latest = newest(reader)
-    return index_of(reader, read_verdicts(reader), latest)
+    with snapshot(reader):
+        latest = newest(reader)
+        return index_of(reader, read_verdicts(reader), latest)
+
+
+def renew_index(reader: RunReader, known: RunIndex) -> RunIndex:
+    """The index of a run that went on: what was judged since is read and put among what is known.
+
+    A call that was tried again keeps its number, and an answer may serve an item that comes later; where the count of
+    judgments betrays such a thing, all of them are read.
+    """
+    with snapshot(reader):
+        latest = newest(reader)
+        verdicts = _went_on(reader, known, latest.item) if latest.tries == known.newest.tries else None
+        if verdicts is None:
+            verdicts = read_verdicts(reader)
+        items = (known.systems, known.numbers, known.system, known.source)
+        return index_of(reader, verdicts, latest, items=items if latest.item == known.newest.item else None)
 
 
 def read_verdicts(reader: RunReader) -> NDArray[np.void]:
     """Every judgment as a row of item, series, score (-1 for none) and status, in the order of items and series."""
     import numpy as np
 
-    shape = np.dtype([("item", "i4"), ("series", "i4"), ("score", "f8"), ("status", "i1")])
-    return np.fromiter(verdict_rows(reader), dtype=shape)
+    return np.fromiter(verdict_rows(reader), dtype=np.dtype(VERDICT))
+
+
+def _went_on(reader: RunReader, known: RunIndex, latest: int) -> NDArray[np.void] | None:
+    """Known judgments, with all of those items that a later call is about read anew; None where that misses some."""
+    import numpy as np
+
+    changed, total = judged_since(reader, known.newest.call)
+    fresh = np.fromiter(verdict_rows_of(reader, changed), dtype=np.dtype(VERDICT))
+    again = np.zeros(max(latest, int(known.numbers[-1]) if len(known.numbers) else 0) + 1, dtype=bool)
+    again[changed] = True
+    kept = known.verdicts[~again[known.verdicts["item"]]]
+    if len(kept) + len(fresh) != total:
+        return None
+    verdicts = np.concatenate((kept, fresh))
+    if len(kept) and len(fresh) and kept["item"][-1] > fresh["item"][0]:
+        verdicts = verdicts[np.argsort(verdicts["item"], kind="stable")]  # within an item they are in order already
+    return verdicts
 
 
 def index_of(
-    reader: RunReader, verdicts: NDArray[np.void], latest: tuple[int, ...] = (), combine: Combine = "mean"
+    reader: RunReader,
+    verdicts: NDArray[np.void],
+    latest: Newest = NOTHING_YET,
+    combine: Combine = "mean",
+    items: Items | None = None,
 ) -> RunIndex:
     """The index of judgments that were read. Items are read after them, so that every judgment has its item."""
     import numpy as np
 
-    systems: dict[str, int] = {}
-    triples = ((item, systems.setdefault(system, len(systems)), rank) for item, system, rank in item_rows(reader))
-    items = np.fromiter(triples, dtype=np.dtype([("item", "i8"), ("system", "i4"), ("source", "i4")]))
-    items.sort(order="item")
+    systems, numbers, system, source = items or _read_items(reader)
     series = tuple(series_rows(reader))
-    names, codes = _in_order(systems, items["system"])
     cells = _cells(verdicts, {one.number: place for place, one in enumerate(series)}, combine)
-    cells["cell_item"] = np.searchsorted(items["item"], cells["cell_item"]).astype(np.int32)
+    cells["cell_item"] = np.searchsorted(numbers, cells["cell_item"]).astype(np.int32)
     return RunIndex(
         series,
-        names,
-        items["item"].copy(),
-        codes,
-        items["source"].copy(),
+        systems,
+        numbers,
+        system,
+        source,
         newest=latest,
+        verdicts=verdicts,
         status_counts=_status_counts(verdicts, series),
         **cells,
     )
+
+
+def _read_items(reader: RunReader) -> Items:
+    """The systems, and of every item its number, its system and the place of its id in the order of ids."""
+    import numpy as np
+
+    items, systems, places = item_columns(reader)
+    codes = {system: code for code, system in enumerate(dict.fromkeys(systems))}
+    numbers = np.array(items, dtype=np.int32)
+    order = np.argsort(numbers)
+    names, system = _in_order(codes, np.array([codes[one] for one in systems], dtype=np.int32)[order])
+    return names, numbers[order], system, np.array(places, dtype=np.int32)[order]
 
 
 def _in_order(systems: Mapping[str, int], codes: Numbers) -> tuple[tuple[str, ...], Numbers]:

@@ -1,7 +1,7 @@
 """A run to walk through: filters, orders and pages over any number of judgments, without asking SQLite to sort them.
 
 `RunIndex` keeps of every item and series the mean, the lowest and the highest score and which statuses it had, as
-arrays: some 30 bytes, and no text. That answers any filter and any order in milliseconds. Pages go on after the last
+arrays: some 50 bytes, and no text. That answers any filter and any order in milliseconds. Pages go on after the last
 row that was shown (keyset), so a run that grows neither repeats nor skips one.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from jurybox.report.jury import BASELINE
 from jurybox.report.paging import Cursor, Slice, cut
-from jurybox.store.browsing import SeriesRow
+from jurybox.store.browsing import Newest, SeriesRow
 from jurybox.types import STATUSES, Status
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ class Wanted:
         return bool(self.rubric or self.judge or self.status) or self.low is not None or self.high is not None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Where a text was found: in which items' own texts, in the reasons of which cells. None: not looked there."""
+
+    items: Mask | None = None
+    cells: Mask | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class RunIndex:
     """The narrow columns of a run, by item and by cell (an item in a series)."""
@@ -66,7 +74,8 @@ class RunIndex:
     cell_statuses: Numbers
     cell_lost: Numbers
     status_counts: NDArray[np.int64]  # series x status
-    newest: tuple[int, ...]
+    newest: Newest
+    verdicts: NDArray[np.void]  # every judgment, as `browse_index` reads them
     _scores: dict[tuple[str, str], Floats] = field(default_factory=dict)
 
     @property
@@ -86,6 +95,14 @@ class RunIndex:
     @property
     def unscored(self) -> int:
         return int(self.cell_lost.sum())
+
+    @cached_property
+    def judged(self) -> Numbers:
+        """How many judgments each item has."""
+        import numpy as np
+
+        places = np.searchsorted(self.numbers, self.verdicts["item"])
+        return np.bincount(places, minlength=len(self.numbers)).astype(np.int32)
 
     @cached_property
     def sources(self) -> int:
@@ -132,6 +149,21 @@ class RunIndex:
         start, end = np.searchsorted(self.cell_item, ends)
         return range(int(start), int(end))
 
+    def cells_at(self, items: Numbers, series: Numbers) -> Mask:
+        """Which cells are those of these items and series, both by number; what the index lacks is passed over."""
+        import numpy as np
+
+        column = np.full(max((one.number for one in self.series), default=0) + 2, -1, dtype=np.int32)
+        column[[one.number for one in self.series]] = np.arange(len(self.series))
+        of = column[np.minimum(series, len(column) - 1)]  # the last is nobody's
+        place = np.searchsorted(self.numbers, items)
+        place[place == len(self.numbers)] = 0
+        known = (of >= 0) & (self.numbers[place] == items) if len(self.numbers) else np.zeros(len(items), dtype=bool)
+        wanted = np.zeros((len(self.numbers), len(self.series)), dtype=bool)
+        wanted[place[known], of[known]] = True
+        among: Mask = wanted[self.cell_item, self.cell_series]
+        return among
+
     def scores(self, rubric: str = "", judge: str = "") -> Floats:
         """Each item's mean over the series of a rubric and judge; nan where none scored it."""
         import numpy as np
@@ -167,21 +199,31 @@ class RunIndex:
         spread: Floats = widest.astype(np.float64)
         return spread
 
-    def select(self, wanted: Wanted, found: Mask | None = None) -> Mask:
-        """Which items are wanted; `found` are those that a search in their texts gave."""
+    def select(self, wanted: Wanted, found: Found | None = None) -> Mask:
+        """Which items are wanted; of those, with `found`, where a text was found in the item or in a wanted verdict."""
         import numpy as np
 
-        mask = np.ones(len(self.numbers), dtype=bool) if found is None else found.copy()
+        mask = np.ones(len(self.numbers), dtype=bool)
+        if wanted.about_verdicts:
+            mask = self._items_with(self._met(wanted))
+        if found is not None:
+            hit = np.zeros(len(mask), dtype=bool) if found.items is None else found.items & mask
+            if found.cells is not None:
+                hit |= self._items_with(self._met(wanted) & found.cells)
+            mask = hit
         if wanted.system:
             code = self.systems.index(wanted.system) if wanted.system in self.systems else -1
             mask &= self.system == code
-        if wanted.about_verdicts:
-            met = np.zeros(len(self.numbers), dtype=bool)
-            met[self.cell_item[self._met(wanted)]] = True
-            mask &= met
         return mask
 
-    def page(self, wanted: Wanted, found: Mask | None, size: int, **cursors: Cursor | None) -> Slice:
+    def _items_with(self, cells: Mask) -> Mask:
+        import numpy as np
+
+        mask = np.zeros(len(self.numbers), dtype=bool)
+        mask[self.cell_item[cells]] = True
+        return mask
+
+    def page(self, wanted: Wanted, found: Found | None, size: int, **cursors: Cursor | None) -> Slice:
         """A page of items in the wanted order."""
         import numpy as np
 

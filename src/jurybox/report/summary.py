@@ -8,6 +8,7 @@ from typing import Any
 
 from jurybox.report.browse_index import index_of, read_verdicts
 from jurybox.report.browse_tables import judge_tables
+from jurybox.report.browsing import RunIndex
 from jurybox.report.judge import JudgeSummary, QuoteCount
 from jurybox.report.jury import BASELINE, JuryCombine, JurySummary, convene
 from jurybox.report.plain_table import plain_table
@@ -55,16 +56,19 @@ class Summary:
         }
 
 
-def summarise(reader: RunReader, combine: Combine = "mean", jury: JuryCombine = "mean") -> Summary:
-    """Read a run into estimates; `combine` makes one score of samples, `jury` one of judges."""
+def summarise(
+    reader: RunReader, combine: Combine = "mean", jury: JuryCombine = "mean", known: RunIndex | None = None
+) -> Summary:
+    """Read a run into estimates; `combine` makes one score of samples, `jury` one of judges. `known` is an index of the
+    run's means over samples, for who has it already."""
     signatures = {of: replace(found, combine=combine) for of, found in reader.signatures().items()}
     judges: tuple[JudgeSummary, ...]
     if _is_plain(signatures) and jury == "mean":
         judges, panel = (plain_table(reader, signatures, combine),), None
     else:
-        verdicts = read_verdicts(reader)
-        index = index_of(reader, verdicts, combine=combine)
-        samples = sample_summaries(verdicts, index.series)
+        index = known if known is not None and combine == "mean" else None
+        index = index or index_of(reader, read_verdicts(reader), combine=combine)
+        samples = sample_summaries(index.verdicts, index.series)
         judges = tuple(replace(one, samples=samples.get(one.judge, {})) for one in judge_tables(index, signatures))
         panel = convene(reader, judges, index, jury)
     whole, each = spending(reader)

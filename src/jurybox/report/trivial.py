@@ -1,9 +1,10 @@
 """Trivial judges beside a real one: word count, a constant, which system wrote it, ROUGE against the source.
 
-What each knows is little, and each must be beaten by a judge that reads. A judge beats one when PERM-BOTH says so at
-summary level and the interval of the difference, drawn over sources and systems, lies above 0. The test alone is not
-enough: it swaps summaries one by one, and a judge's liking for a system is no matter of single summaries
-(docs/design/agree.md has the measurement). A constant has no correlation: there the judge's own must be above 0.
+What each knows is little, and each must be beaten by a judge that reads. A judge beats one when PERM-BOTH and
+PERM-SYSTEMS say so at summary level and the interval of the difference, drawn over sources and systems, lies above 0.
+PERM-BOTH alone is not enough: it swaps summaries one by one, and a judge's liking for a system is no matter of single
+summaries (docs/design/agree.md has the measurement). Where systems are too few to be drawn they are not swapped either.
+A constant has no correlation: there the judge's own must be above 0.
 `similar` is the figure among systems of similar length: median words within a factor of 1.5 of the median system's.
 """
 
@@ -20,7 +21,7 @@ from jurybox.stats.figures import Draws, Figure
 from jurybox.stats.levels import summary_level, system_level
 from jurybox.stats.pairwise import PairwiseAccuracy, pairwise_accuracy
 from jurybox.stats.placing import partial_summary_level
-from jurybox.stats.significance import Lead, perm_both, williams
+from jurybox.stats.significance import Lead, perm_both, perm_systems, williams
 from jurybox.types import SCALE, Estimate
 
 if TYPE_CHECKING:
@@ -34,17 +35,28 @@ CONSTANT = "constant"
 # How far a system's median length may be from the median system's, as a factor.
 SIMILAR = 1.5
 LEAST_SIMILAR = 3
+# What it takes to beat a trivial judge, for those who read --json.
+NEEDS = (
+    "p below 0.05 by perm_both and by perm_systems (constant: by bootstrap), and an interval of judge_minus_baseline "
+    "above 0. perm_both alone is no proof: it finds leads that are not there when a judge likes some systems"
+)
+NEEDS_OF_FEW = (
+    "p below 0.05 by perm_both (constant: by bootstrap), and an interval of judge_minus_baseline above 0; both are of "
+    "these systems only. perm_both alone is no proof: it finds leads that are not there when a judge likes some systems"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Trivial:
-    """The judge against each trivial judge, by name. `leads` are PERM-BOTH at summary level, `williams` tests at system
-    level; `differences` are judge less trivial judge. `partial` holds length still."""
+    """The judge against each trivial judge, by name. `leads` are PERM-BOTH at summary level, `system_leads` are
+    PERM-SYSTEMS, `williams` tests at system level; `differences` are judge less trivial judge. `partial` holds length
+    still."""
 
     baselines: Mapping[str, Estimate]
     system_level: Mapping[str, Estimate]
     differences: Mapping[str, Estimate]
     leads: Mapping[str, Lead]
+    system_leads: Mapping[str, Lead]
     williams: Mapping[str, Lead]
     partial: Estimate
     similar: Mapping[str, Estimate]
@@ -53,8 +65,17 @@ class Trivial:
 
     @property
     def beaten(self) -> dict[str, bool]:
-        """By the test, and by the interval of the difference: the test alone finds leads that are not there."""
-        return {name: lead.ahead and self._clear(name) for name, lead in self.leads.items()}
+        """By every test, and by the interval of the difference: PERM-BOTH alone finds leads that are not there."""
+        return {name: self._tested(name) and self._clear(name) for name in self.leads}
+
+    def _tested(self, name: str) -> bool:
+        return all(leads[name].ahead for leads in (self.leads, self.system_leads) if name in leads)
+
+    def p(self, name: str) -> float | None:
+        """The larger p of the tests that must be passed."""
+        found = [leads[name].p for leads in (self.leads, self.system_leads) if name in leads]
+        known = [p for p in found if p is not None]
+        return max(known) if len(known) == len(found) else None
 
     def _clear(self, name: str) -> bool:
         if name == CONSTANT:
@@ -72,18 +93,22 @@ class Trivial:
             "baselines_system_level": {name: found.as_dict() for name, found in self.system_level.items()},
             "judge_minus_baseline": {name: found.as_dict() for name, found in self.differences.items()},
             "beats": self.beaten,
-            "tests": {
-                name: {
-                    "bootstrap" if name == CONSTANT else "perm_both": lead.as_dict(),
-                    "williams": self.williams[name].as_dict(),
-                }
-                for name, lead in self.leads.items()
-            },
+            "beats_needs": NEEDS if self.system_leads else NEEDS_OF_FEW,
+            "tests": {name: self._tests(name) for name in self.leads},
             "partial_length": self.partial.as_dict(),
             "similar_length": {
                 "systems": list(self.similar_systems),
                 **{name: found.as_dict() for name, found in self.similar.items()},
             },
+        }
+
+    def _tests(self, name: str) -> dict[str, Any]:
+        systems = self.system_leads.get(name)
+        return {
+            "bootstrap" if name == CONSTANT else "perm_both": self.leads[name].as_dict(),
+            **({} if systems is None else {"perm_systems": systems.as_dict()}),
+            "p": self.p(name),
+            "williams": self.williams[name].as_dict(),
         }
 
 
@@ -113,6 +138,11 @@ def against_trivial(judged: Floats, people: Floats, grid: Grid, facts: Facts, dr
             if name != CONSTANT
         },
         {name: _lead(name, own, judged, table, people, draws.seed) for name, table in tables.items()},
+        {
+            name: perm_systems(judged, table, people, HEADLINE, seed=draws.seed)
+            for name, table in tables.items()
+            if name != CONSTANT and draws.over == "both"
+        },
         {name: _williams(name, judged, table, people, draws) for name, table in tables.items()},
         partial_summary_level(judged, people, words, HEADLINE, draws).estimate(),
         similar,

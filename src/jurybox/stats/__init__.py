@@ -31,7 +31,7 @@ from jurybox.stats.placing import ceiling, in_place_of_raters, mean_of_raters, p
 from jurybox.stats.ppi import Powered, ppi_mean, ppi_means
 from jurybox.stats.samples import COMBINES, COMBINING, Combine, mean_agreement, mean_spread
 from jurybox.stats.shares import wilson
-from jurybox.stats.significance import Lead, perm_both, williams
+from jurybox.stats.significance import Lead, perm_both, perm_systems, williams
 from jurybox.stats.stability import Stability, stability
 from jurybox.stats.weights import LearnedWeights, learn_weights
 
@@ -84,6 +84,7 @@ __all__ = [
     "pairwise_accuracy",
     "partial_summary_level",
     "perm_both",
+    "perm_systems",
     "pooled",
     "ppi_mean",
     "ppi_means",

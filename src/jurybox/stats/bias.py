@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jurybox.stats.clusters import clustered_mean
 from jurybox.stats.jackknife import Told, jackknifed
 from jurybox.stats.placing import mean_of_raters
+from jurybox.stats.shares import clustered_share, share_difference
 from jurybox.types import SCALE, Estimate
 
 if TYPE_CHECKING:
@@ -52,11 +53,14 @@ def top_share(scores: ArrayLike, ratings: ArrayLike) -> Sides:
     judged, given, there, lost = _steps(scores, ratings)
     top, people = judged[:, :, -1], given[:, :, -1]
     what = f"share of scores at step {SCALE[-1]} (nearest step, halves up)"
-    return Sides(
-        _mean(top, there, lost, (0.0, 1.0), what),
-        _mean(people, there, lost, (0.0, 1.0), f"{what}, each rater's own"),
-        _mean(top - people, there, lost, (-1.0, 1.0), f"{what}, judge less people"),
-    )
+    if not there.any():
+        nothing = Estimate(None, None, None, 0, lost, f"undefined: {NO_ITEM}")
+        return Sides(nothing, nothing, nothing)
+    source_of, values, others = _source_of(there), top[there], people[there]
+    judge = clustered_share(values, source_of, lost, what)
+    human = clustered_share(others, source_of, lost, f"{what}, each rater's own")
+    difference = share_difference(judge, human, values, others, source_of, f"{what}, judge less people")
+    return Sides(judge, human, difference)
 
 
 def score_entropy(scores: ArrayLike, ratings: ArrayLike) -> Sides:
@@ -122,13 +126,16 @@ def matched(scores: ArrayLike, human: ArrayLike) -> tuple[Floats, Floats, Cells,
 
 
 def _mean(values: Floats, there: Cells, lost: int, ends: tuple[float, float], what: str) -> Estimate:
+    if not there.any():
+        return Estimate(None, None, None, 0, lost, f"undefined: {NO_ITEM}")
+    return clustered_mean(values[there], _source_of(there), lost, ends, what)
+
+
+def _source_of(there: Cells) -> NDArray[np.intp]:
+    """Of each cell that is there, its source as a number without gaps."""
     import numpy as np
 
-    source_of = np.nonzero(there)[0]
-    if not len(source_of):
-        return Estimate(None, None, None, 0, lost, f"undefined: {NO_ITEM}")
-    numbers = np.unique(source_of, return_inverse=True)[1].reshape(-1)
-    return clustered_mean(values[there], numbers, lost, ends, what)
+    return np.unique(np.nonzero(there)[0], return_inverse=True)[1].reshape(-1)
 
 
 def _steps(scores: ArrayLike, ratings: ArrayLike) -> tuple[Floats, Floats, Cells, int]:

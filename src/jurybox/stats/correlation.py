@@ -9,13 +9,16 @@ Sources: Pearson 1895; Spearman 1904 (Pearson's of mid-ranks); Kendall 1945 (tau
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
+    # Weights (draws x columns) to the coefficients of tables that it was made for (draws x rows).
+    Kernel = Callable[[Floats], Floats]
 
 Coefficient = Literal["spearman", "kendall_b", "kendall_c", "pearson"]
 COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)
@@ -57,11 +60,10 @@ def correlate_rows(
         return _pearson(one, other, drawn)
     if coefficient == "spearman" and weights is None:
         return _weighted_ratio(_centred_ranks(one), _centred_ranks(other), drawn)
+    kernel = _tau_c if coefficient == "kendall_c" else _by_columns
     rows = max(_BLOCK // max(one.shape[1] ** 2, 1), 1)
     starts = range(0, len(one), rows)
-    blocks = [
-        _by_signs(one[at : at + rows], other[at : at + rows], drawn[at : at + rows], coefficient) for at in starts
-    ]
+    blocks = [kernel(one[at : at + rows], other[at : at + rows], drawn[at : at + rows], coefficient) for at in starts]
     return np.concatenate(blocks) if blocks else np.empty(0)
 
 
@@ -70,14 +72,15 @@ def redrawn(x: ArrayLike, y: ArrayLike, weights: Floats, coefficient: Coefficien
     import numpy as np
 
     one, other = paired(x, y)
-    if coefficient == "pearson":
-        return _redrawn_pearson(one, other, weights)
     if coefficient == "kendall_c":
         return np.stack([correlate_rows(one, other, coefficient, np.tile(row, (len(one), 1))) for row in weights])
-    kernel = _redrawn_spearman if coefficient == "spearman" else _redrawn_kendall
+    prepare = {"pearson": _pearson_redrawn, "spearman": _spearman_redrawn, "kendall_b": _kendall_redrawn}[coefficient]
+    kernel = prepare(one, other)
     draws = max(_BLOCK // max(one.shape[1] ** 2, 1), 1)
-    blocks = [kernel(one, other, weights[at : at + draws]) for at in range(0, len(weights), draws)]
-    return np.concatenate(blocks) if blocks else np.empty((0, len(one)))
+    found = np.empty((len(weights), len(one)))
+    for at in range(0, len(weights), draws):
+        found[at : at + draws] = kernel(weights[at : at + draws])
+    return found
 
 
 def midranks(values: Floats) -> Floats:
@@ -100,18 +103,19 @@ def ratio(above: Floats, one: Floats, other: Floats) -> Floats:
     """above / sqrt(one * other), nan without spread; rounding does not lead it past 1."""
     import numpy as np
 
-    nowhere = np.full(np.shape(above), np.nan)
-    defined = (one > _NO_SPREAD) & (other > _NO_SPREAD)
-    found = np.divide(above, np.sqrt(np.maximum(one, 0) * np.maximum(other, 0)), out=nowhere, where=defined)
-    return np.asarray(np.clip(found, -1.0, 1.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.asarray(above / np.sqrt(np.multiply(one, other, dtype=np.float64)))
+    found[(one <= _NO_SPREAD) | (other <= _NO_SPREAD)] = np.nan
+    return np.clip(found, -1.0, 1.0, out=found)
 
 
 def spread(squares: Floats, total: Floats, n: Floats) -> Floats:
     """Sum of squared deviations from the mean, 0 where the difference is no more than rounding."""
     import numpy as np
 
-    found = squares - total**2 / n
-    return np.where(found > 1e-12 * squares, found, 0.0)
+    found = np.asarray(squares - total**2 / n)
+    found *= found > 1e-12 * squares
+    return found
 
 
 def _pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -143,18 +147,45 @@ def _centred_ranks(x: Floats) -> Floats:
     return ranks.T.astype(np.float64)
 
 
-def _by_signs(x: Floats, y: Floats, weights: Floats, coefficient: Coefficient) -> Floats:
-    """A centred weighted mid-rank is half the sum of signs over the columns drawn; tau counts the same signs."""
+def _by_columns(x: Floats, y: Floats, weights: Floats, coefficient: Coefficient) -> Floats:
+    """A centred weighted mid-rank is half the sum of signs over the columns drawn; tau-b counts the same signs.
+
+    One column against all at a time, with rows along memory: every step is one long loop.
+    """
+    import numpy as np
+
+    one, other, drawn = (np.ascontiguousarray(side.T) for side in (x, y, weights))
+    if coefficient == "spearman":
+        ranks, others = (
+            sum(_signs(side, column) * w for column, w in zip(side, drawn, strict=True)) for side in (one, other)
+        )
+        return ratio(*(_column_dots(drawn * a, b) for a, b in ((ranks, others), (ranks, ranks), (others, others))))
+    sums = np.zeros((3, len(x)))
+    for at in range(1, len(one)):
+        signs_x, signs_y = _signs(one[at:], one[at - 1]), _signs(other[at:], other[at - 1])
+        pairs = drawn[at:] * drawn[at - 1]
+        sums += [_column_dots(pairs, part) for part in (signs_x * signs_y, abs(signs_x), abs(signs_y))]
+    return ratio(*sums)
+
+
+def _signs(one: Floats, other: Floats) -> Floats:
+    """The sign of every difference, 0 where a side is missing: nan is neither above nor below."""
+    import numpy as np
+
+    return np.subtract(one > other, one < other, dtype=np.float64)
+
+
+def _column_dots(one: Floats, other: Floats) -> Floats:
+    import numpy as np
+
+    return np.asarray(np.einsum("ij,ij->j", one, other))
+
+
+def _tau_c(x: Floats, y: Floats, weights: Floats, _: Coefficient) -> Floats:
     import numpy as np
 
     one, other = signs(x), signs(y)
-    if coefficient == "spearman":
-        ranks, others = (np.matmul(side, weights[:, :, None])[:, :, 0] for side in (one, other))
-        return _weighted_ratio(ranks, others, weights)
-    pairs = weights[:, :, None] * weights[:, None, :]
-    balance = (pairs * one * other).sum(axis=(1, 2))
-    if coefficient == "kendall_b":
-        return ratio(balance, (pairs * abs(one)).sum(axis=(1, 2)), (pairs * abs(other)).sum(axis=(1, 2)))
+    balance = (weights[:, :, None] * weights[:, None, :] * one * other).sum(axis=(1, 2))
     classes = np.minimum(_classes(one, weights), _classes(other, weights))
     n = weights.sum(axis=1)
     nowhere = np.full(len(n), np.nan)
@@ -171,15 +202,19 @@ def _classes(side: Floats, weights: Floats) -> Floats:
     return np.asarray(shares.sum(axis=1).round())
 
 
-def _redrawn_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
+def _pearson_redrawn(x: Floats, y: Floats) -> Kernel:
     import numpy as np
 
     there = (~np.isnan(x)).astype(np.float64)
     one, other = (np.nan_to_num(side - _row_means(side, there)) for side in (x, y))
-    n = np.maximum(weights @ there.T, 1)
-    sum_x, sum_y = weights @ one.T, weights @ other.T
-    above = weights @ (one * other).T - sum_x * sum_y / n
-    return ratio(above, spread(weights @ (one * one).T, sum_x, n), spread(weights @ (other * other).T, sum_y, n))
+    tables = np.stack([there, one, other, one * other, one * one, other * other]).transpose(0, 2, 1)
+
+    def kernel(weights: Floats) -> Floats:
+        n, sum_x, sum_y, above, squares, squares_other = weights @ tables
+        n = np.maximum(n, 1)
+        return ratio(above - sum_x * sum_y / n, spread(squares, sum_x, n), spread(squares_other, sum_y, n))
+
+    return kernel
 
 
 def _row_means(side: Floats, there: Floats) -> Floats:
@@ -188,38 +223,67 @@ def _row_means(side: Floats, there: Floats) -> Floats:
     return np.asarray(np.nansum(side, axis=1, keepdims=True) / np.maximum(there.sum(axis=1, keepdims=True), 1))
 
 
-def _redrawn_kendall(x: Floats, y: Floats, weights: Floats) -> Floats:
+# Counts of columns drawn, and sums of products of up to three of them, are whole numbers of at most columns^3. Up to so
+# many columns (2^24) single precision holds them exactly.
+_EXACT_COLUMNS = 256
+
+
+def _exact_kind(x: Floats) -> Any:
+    import numpy as np
+
+    return np.float32 if x.shape[1] <= _EXACT_COLUMNS else np.float64
+
+
+def _kendall_redrawn(x: Floats, y: Floats) -> Kernel:
     """Every pair of columns weighs the product of how often its two were drawn."""
     import numpy as np
 
     first, second = np.triu_indices(x.shape[1], 1)
-    one, other = (
-        np.subtract(side[:, first] > side[:, second], side[:, first] < side[:, second], dtype=np.float64)
-        for side in (x, y)
-    )
-    pairs = weights[:, first] * weights[:, second]
-    return ratio(pairs @ (one * other).T, pairs @ abs(one).T, pairs @ abs(other).T)
+    kind = _exact_kind(x)
+    one, other = (_signs(side[:, first], side[:, second]).astype(kind) for side in (x, y))
+    tables = np.stack([one * other, abs(one), abs(other)]).transpose(0, 2, 1)
+
+    def kernel(weights: Floats) -> Floats:
+        drawn = weights.astype(kind)
+        return ratio(*((drawn[:, first] * drawn[:, second]) @ tables))
+
+    return kernel
 
 
-# The cube of it is what single precision counts exactly: 2^24.
-_EXACT_COLUMNS = 256
-
-
-def _redrawn_spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
+def _spearman_redrawn(x: Floats, y: Floats) -> Kernel:
+    """Products of centred ranks, and for their squares the sizes of tied groups: a third of (n^3 - sum of sizes^3).
+    Draws lie along the rows of memory, so that every step is one long loop."""
     import numpy as np
 
-    # Sums of whole numbers, none above columns^3: single precision holds them exactly. Draws lie along the rows of
-    # memory, so that every step is one long loop.
-    kind = np.float32 if x.shape[1] <= _EXACT_COLUMNS else np.float64
-    sums = np.empty((3, len(x), len(weights)))
-    there, drawings = (~np.isnan(x)).astype(kind), np.ascontiguousarray(weights.T.astype(kind))
-    for row, (one, other) in enumerate(zip(signs(x).astype(kind), signs(y).astype(kind), strict=True)):
-        drawn = drawings * there[row][:, None]
-        ranks, others = one @ drawn, other @ drawn
-        weighted = drawn * ranks
-        for place, pair in enumerate(((weighted, others), (weighted, ranks), (drawn * others, others))):
-            sums[place, row] = np.einsum("ij,ij->j", *pair)
-    return np.ascontiguousarray(ratio(*sums).T)
+    kind = _exact_kind(x)
+    known = ~np.isnan(x)
+    sides = [[_tied(side[there], kind) for side, there in zip(table, known, strict=True)] for table in (x, y)]
+
+    def kernel(weights: Floats) -> Floats:
+        drawings = np.ascontiguousarray(weights.T, dtype=kind)
+        every = drawings.sum(axis=0) ** 3
+        sums = np.empty((3, len(x), len(weights)), dtype=kind)
+        for row, (there, *both) in enumerate(zip(known, *sides, strict=True)):
+            whole = there.all()
+            drawn = drawings if whole else drawings[there]
+            cubes = every if whole else drawn.sum(axis=0) ** 3
+            sizes = [groups @ drawn for groups, _ in both]
+            ranks, others = (order @ size for (_, order), size in zip(both, sizes, strict=True))
+            sums[0, row] = np.einsum("ij,ij,ij->j", drawn, ranks, others)
+            for place, size in enumerate(sizes, 1):
+                np.subtract(cubes, _column_dots(size * size, size), out=sums[place, row])
+        sums[1:] /= 3
+        return ratio(*sums).T
+
+    return kernel
+
+
+def _tied(values: Floats, kind: Any) -> tuple[Floats, Floats]:
+    """Groups of equal values x cells: who is in which; cells x groups: 1 above, -1 below."""
+    import numpy as np
+
+    distinct = np.array(sorted(set(values.tolist())))  # of so few much faster than np.unique
+    return (values == distinct[:, None]).astype(kind), _signs(values[:, None], distinct).astype(kind)
 
 
 def _dots(one: Floats, other: Floats) -> Floats:

@@ -4,18 +4,21 @@ A `Figure` keeps its resamples, so figures made with the same `Draws` can be ave
 difference has an interval of its own. Drawing both is the default (Deutsch, Dror & Roth 2021, "A Statistical Analysis
 of Summarization Evaluation Metrics Using Resampling Methods"): an interval over sources alone holds for these very
 systems and is too sure of itself for others. With few systems only sources are drawn, and the method says so.
-Percentile intervals (Efron & Tibshirani 1993, chapter 13).
+
+Intervals are Student's t with the resamples' standard error (Efron & Tibshirani 1993, chapters 12 and 13), on Fisher's
+scale for means of correlations. Percentiles of the resamples were tried: with ten sources or six systems they hold the
+truth in 87 to 92 % of studies, and over both in 98 to 100 % (docs/design/agree.md).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
-from jurybox.stats.means import CONFIDENCE
+from jurybox.stats.means import CONFIDENCE, t_quantile
 from jurybox.types import Estimate
 
 if TYPE_CHECKING:
@@ -50,7 +53,10 @@ class Draws:
         return "both" if self.systems.shape[1] >= LEAST_SYSTEMS else "sources"
 
     def words(self, over: Over) -> str:
-        counts = {"sources": f"{self.sources.shape[1]} sources", "systems": f"{self.systems.shape[1]} systems"}
+        counts = {
+            name: f"{table.shape[1]} {name if table.shape[1] != 1 else name[:-1]}"
+            for name, table in (("sources", self.sources), ("systems", self.systems))
+        }
         return counts.get(over) or f"{counts['sources']} and {counts['systems']}"
 
     def fewest(self, over: Over) -> int:
@@ -80,6 +86,9 @@ class Figure:
     what: str
     draws: Draws
     why: str = "there is nothing to compare"
+    sources: int | None = None  # those that have a part in it; all that are drawn, if unsaid
+    ends: tuple[float, float] = (-math.inf, math.inf)  # which no such figure can pass
+    fisher: tuple[Over, ...] = ()  # which intervals are made on Fisher's scale of correlations
 
     def estimate(self, over: Over | None = None) -> Estimate:
         import numpy as np
@@ -92,24 +101,62 @@ class Figure:
         lost = len(resamples) - len(found)
         if why := self._no_interval(drawn, lost):
             return Estimate(value, None, None, self.n, self.n_unscored, f"{self.what}; no interval: {why}", seed)
-        low, high = np.quantile(found, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-        method = f"{self.what}; 95 % percentile bootstrap over {self.draws.words(drawn)}"
-        method += f", {len(resamples)} resamples" + (f" ({lost} without variation left out)" if lost else "")
-        return Estimate(value, float(low), float(high), self.n, self.n_unscored, method, seed)
+        low, high = self._interval(drawn)
+        scale = " on Fisher's scale" if drawn in self.fisher else ""
+        method = f"{self.what}; 95 % bootstrap t interval{scale} over {self.draws.words(drawn)}"
+        method += f", {len(resamples)} resamples"
+        method += f" ({lost} without variation left out)" if lost else ""
+        return Estimate(value, low, high, self.n, self.n_unscored, method, seed)
+
+    def _interval(self, over: Over) -> tuple[float, float]:
+        error, degrees = self._error(over)
+        reach, value = t_quantile(degrees, (1 + CONFIDENCE) / 2) * error, float(self.value)
+        if over in self.fisher and abs(value) < 1:
+            place, reach = math.atanh(value), reach / (1 - value * value)
+            return math.tanh(place - reach), math.tanh(place + reach)
+        return max(value - reach, self.ends[0]), min(value + reach, self.ends[1])
+
+    def _error(self, over: Over) -> tuple[float, int]:
+        """The standard error, and the degrees of freedom that it has.
+
+        n sources drawn of n vary less than n new ones by (n - 1) / n. Not so of systems: one that is drawn twice ties
+        with itself, which makes up for it. Drawing both counts the spread of single summaries three times (Owen 2007,
+        "The pigeonhole bootstrap"), drawing sources or systems once each: once is what is wanted. Degrees of freedom of
+        such a sum: Satterthwaite 1946.
+        """
+        sources, systems = self.sources or self.draws.sources.shape[1], self.draws.systems.shape[1]
+        drawn = {name: _variance(resamples) for name, resamples in self.resampled.items()}
+        of_sources, of_systems = drawn["sources"] * sources / max(sources - 1, 1), drawn.get("systems", 0.0)
+        if over != "both":
+            variance, count = (of_sources, sources) if over == "sources" else (of_systems, systems)
+            return math.sqrt(variance), count - 1
+        single = max(drawn["both"] - drawn["sources"] - drawn["systems"], 0.0)
+        total = of_sources + of_systems
+        below = of_sources**2 / (sources - 1) + of_systems**2 / (systems - 1)
+        degrees = int(total**2 / below) if below > 0 else min(sources, systems) - 1
+        return math.sqrt(max(total - single, of_sources, of_systems)), degrees
 
     @property
     def over(self) -> Over:
         return self.draws.over if self.draws.over in self.resampled else next(iter(self.resampled))
 
     def _no_interval(self, over: Over, lost: int) -> str:
-        fewest = self.draws.fewest(over)
-        if fewest < 2:
+        if self.draws.fewest(over) < 2:
             return f"nothing to draw from ({self.draws.words(over)})"
+        if over != "systems" and self.sources == 1:
+            return "one source alone has a figure"
         return "most resamples have no variation" if lost * 2 >= len(self.resampled[over]) else ""
 
     def minus(self, other: Figure, what: str) -> Figure:
         """The difference of two figures over the same draws."""
         return combined([self, other], lambda parts: parts[0] - parts[1], what)
+
+
+def _variance(resamples: Floats) -> float:
+    import numpy as np
+
+    found = resamples[~np.isnan(resamples)]
+    return float(found.var()) if len(found) else 0.0
 
 
 def combined(figures: Sequence[Figure], join: Callable[[Sequence[Floats]], Floats], what: str) -> Figure:
@@ -127,10 +174,12 @@ def combined(figures: Sequence[Figure], join: Callable[[Sequence[Floats]], Float
         what,
         figures[0].draws,
         undefined,
+        min((figure.sources for figure in figures if figure.sources is not None), default=None),
     )
 
 
 def mean_figure(figures: Sequence[Figure], what: str) -> Figure:
     """The mean of those figures that are defined; a resample in which one of them is not has none."""
     known = [figure for figure in figures if not math.isnan(figure.value)] or list(figures)
-    return combined(known, lambda parts: sum(parts[1:], parts[0]) / len(parts), what)
+    found = combined(known, lambda parts: sum(parts[1:], parts[0]) / len(parts), what)
+    return replace(found, fisher=known[0].fisher)

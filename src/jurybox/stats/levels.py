@@ -8,11 +8,12 @@ and give a `Figure` with its resamples.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jurybox.stats.correlation import NAMES, Coefficient, correlate_rows, midranks, paired, ratio, redrawn, spread
-from jurybox.stats.figures import Draws, Figure, Over
+from jurybox.stats.figures import OVERS, Draws, Figure, Over
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # Pooled tau compares every item with every other: 400 million pairs are some ten seconds.
 MOST_POOLED = 20_000
+_EXACT_ITEMS = 4096
 
 
 def summary_level(
@@ -38,7 +40,7 @@ def summary_level(
         rows = np.where(np.isnan(rows) & ~few, 0.0, rows)
         drawn = None if drawn is None else np.where(np.isnan(drawn) & ~few, 0.0, drawn)
     what = f"mean over sources of {NAMES[coefficient]}" + (", constant sources as 0" if constant_as_zero else "")
-    return replace(averaged(rows, drawn, draws, what), why=_why_none(scores, human, bool(few.all())))
+    return replace(averaged(rows, drawn, draws, what), why=_why_none(scores, human, bool(few.all())), fisher=OVERS)
 
 
 def _why_none(scores: ArrayLike, human: ArrayLike, few: bool) -> str:
@@ -61,19 +63,35 @@ def averaged(rows: Floats, drawn: Floats | None, draws: Draws, what: str) -> Fig
 
     n = int((~np.isnan(rows)).sum())
     every = np.ones((1, len(rows)))
-    resampled: dict[Over, Floats] = {"sources": _mean_known(rows[None, :], draws.sources)}
+    value, over_sources = _means_known(rows[None, :], every, draws.sources)
+    resampled: dict[Over, Floats] = {"sources": over_sources}
     if drawn is not None:
-        resampled["systems"], resampled["both"] = _mean_known(drawn, every), _mean_known(drawn, draws.sources)
-    return Figure(float(_mean_known(rows[None, :], every)[0]), resampled, n, len(rows) - n, what, draws)
+        resampled["systems"], resampled["both"] = _means_known(drawn, every, draws.sources)
+    return Figure(float(value[0]), resampled, n, len(rows) - n, what, draws, sources=n)
 
 
-def _mean_known(rows: Floats, weights: Floats) -> Floats:
-    """Weighted mean of each row's numbers; nan where it has none."""
+def _means_known(rows: Floats, *weightings: Floats) -> list[Floats]:
+    """Weighted means of each row's numbers, once for every weighting; nan where it has none."""
     import numpy as np
 
-    known = ~np.isnan(rows)
-    total, count = (_sums(weights, side) for side in (np.where(known, rows, 0.0), known.astype(np.float64)))
-    return np.asarray(np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0))
+    missing = np.isnan(rows)
+    filled = np.where(missing, 0.0, rows) if missing.any() else rows
+    found = []
+    for weights in weightings:
+        total, count = _sums(weights, filled), weights.sum(axis=1) - _weight_of_gaps(weights, missing)
+        found.append(np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0))
+    return found
+
+
+def _weight_of_gaps(weights: Floats, missing: NDArray[np.bool_]) -> Floats:
+    """Row by row, the weight of what is missing. Of many rows few have any, and only these are summed."""
+    import numpy as np
+
+    if len(missing) == 1:
+        return _sums(weights, missing.astype(np.float64))
+    lost, rows = np.zeros(len(missing)), np.flatnonzero(missing.any(axis=1))
+    lost[rows] = _sums(weights if len(weights) == 1 else weights[rows], missing[rows].astype(np.float64))
+    return lost
 
 
 def _sums(weights: Floats, rows: Floats) -> Floats:
@@ -102,22 +120,37 @@ def system_level(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, 
     every = np.ones((1, len(one)))
     value = correlate_rows(_means(one, every), _means(other, every), coefficient)[0]
     drawn = _means(one, draws.sources), _means(other, draws.sources)
-    still = [np.broadcast_to(_means(side, every), draws.systems.shape) for side in (one, other)]
     resampled: dict[Over, Floats] = {
         "sources": correlate_rows(*drawn, coefficient),
-        "systems": correlate_rows(still[0], still[1], coefficient, draws.systems),
+        "systems": redrawn(_means(one, every), _means(other, every), draws.systems, coefficient)[:, 0],
         "both": correlate_rows(*drawn, coefficient, draws.systems),
     }
     n = int((~np.isnan(one)).any(axis=0).sum())
     why = "a correlation needs two systems" if n < 2 else "all systems have the same mean"
-    return Figure(float(value), resampled, n, one.shape[1] - n, f"{NAMES[coefficient]} of systems' means", draws, why)
+    what = f"{NAMES[coefficient]} of systems' means"
+    return Figure(
+        float(value),
+        resampled,
+        n,
+        one.shape[1] - n,
+        what,
+        draws,
+        why,
+        ends=(-1.0, 1.0),
+        # Fisher's scale is for new cases, which systems are here; other sources only change the noise of their means.
+        # For rank correlations of few systems, often near 1, it is too wide.
+        fisher=("systems", "both") if coefficient == "pearson" else (),
+    )
 
 
 def _means(side: Floats, weights: Floats) -> Floats:
     """Draws x systems: each system's mean over the sources drawn; nan where it has none of them."""
     import numpy as np
 
-    total, count = weights @ np.nan_to_num(side), weights @ (~np.isnan(side)).astype(np.float64)
+    total, known = weights @ np.nan_to_num(side), ~np.isnan(side)
+    # Where nothing is missing, every column has the same count.
+    count = weights @ (known if not known.all() else known[:, :1]).astype(np.float64)
+    count = np.broadcast_to(count, total.shape)
     return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
 
 
@@ -150,7 +183,7 @@ def pooled(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, draws:
             {over: found * classes / max(classes - 1, 1) for over, found in resampled.items()},
         )
     why = "a correlation needs two items" if n < 2 else "one side has the same score for every item"
-    return Figure(value, resampled, n, one.size - n, what, draws, why)
+    return Figure(value, resampled, n, one.size - n, what, draws, why, fisher=OVERS)
 
 
 def _pooled_moments(x: Floats, y: Floats, _: Coefficient, draws: Draws) -> tuple[float, dict[Over, Floats]]:
@@ -160,17 +193,16 @@ def _pooled_moments(x: Floats, y: Floats, _: Coefficient, draws: Draws) -> tuple
     n = max(there.sum(), 1)
     one, other = (np.nan_to_num(side - np.nansum(side) / n) for side in (x, y))
     tables = (there, one, other, one * one, other * other, one * other)
-    every = [np.ones((1, size)) for size in x.shape]
 
-    def pearson(sources: Floats, systems: Floats) -> Floats:
-        count, sum_x, sum_y, xx, yy, xy = (((sources @ table) * systems).sum(axis=1) for table in tables)
+    def pearson(sums: Iterable[Floats]) -> Floats:
+        count, sum_x, sum_y, xx, yy, xy = sums
         count = np.maximum(count, 1)
         return ratio(xy - sum_x * sum_y / count, spread(xx, sum_x, count), spread(yy, sum_y, count))
 
-    return float(pearson(*every)[0]), {
-        "sources": pearson(draws.sources, every[1]),
-        "systems": pearson(every[0], draws.systems),
-        "both": pearson(draws.sources, draws.systems),
+    return float(pearson(table.sum(keepdims=True)[0] for table in tables)[0]), {
+        "sources": pearson(draws.sources @ table.sum(axis=1) for table in tables),
+        "systems": pearson(draws.systems @ table.sum(axis=0) for table in tables),
+        "both": pearson(_sums(draws.systems, draws.sources @ table) for table in tables),
     }
 
 
@@ -188,9 +220,13 @@ def _pooled_pairs(x: Floats, y: Floats, coefficient: Coefficient, draws: Draws) 
         for table, part in ((balance, one * other), (untied, abs(one)), (untied_other, abs(other))):
             table[row] = part.sum(axis=(0, 2))
     items = (~np.isnan(x)).sum(axis=1).astype(np.float64)
+    # Whole numbers, none above the square of all items: up to 4,096 (the square is 2^24) single precision is exact.
+    kind: Any = np.float32 if x.size <= _EXACT_ITEMS else np.float64
 
     def tau(weights: Floats) -> Floats:
-        above, one, other = (((weights @ table) * weights).sum(axis=1) for table in (balance, untied, untied_other))
+        drawn = weights.astype(kind)
+        tables = (table.astype(kind) for table in (balance, untied, untied_other))
+        above, one, other = (_sums(drawn, drawn @ table).astype(np.float64) for table in tables)
         if coefficient == "kendall_b":
             return ratio(above, one, other)
         count = np.maximum(weights @ items, 1)

@@ -76,7 +76,7 @@ def pairwise_accuracy(scores: ArrayLike, human: ArrayLike, draws: Draws) -> Pair
 
 def _figure(rows: Floats, draws: Draws, how: str) -> Figure:
     figure = averaged(rows, None, draws, f"pairwise accuracy with ties (acc_eq), {how}")
-    return replace(figure, why="no source has two summaries to compare")
+    return replace(figure, why="no source has two summaries to compare", ends=(0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)

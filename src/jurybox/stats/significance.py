@@ -1,9 +1,11 @@
 """Does one judge follow people better than another? Tests for two correlations that share the human side.
 
-`perm_both`: the paired permutation test PERM-BOTH of Deutsch, Dror & Roth 2021 ("A Statistical Analysis of
-Summarization Evaluation Metrics Using Resampling Methods"). `williams`: Williams' test (1959; Steiger 1980, equation 7;
-for metrics: Graham & Baldwin 2014), which assumes normal scores and independent cases; here these are systems' means.
-Both are one-sided: a small p says that the first follows people better than the second.
+`perm_both` and `perm_systems`: the paired permutation tests PERM-BOTH and PERM-SYSTEMS of Deutsch, Dror & Roth 2021 ("A
+Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods"). The first swaps single summaries,
+and finds leads that are not there when a judge likes some systems; the second swaps whole systems, and does not
+(docs/design/agree.md). `williams`: Williams' test (1959; Steiger 1980, equation 7; for metrics: Graham & Baldwin 2014),
+which assumes normal scores and independent cases; here these are systems' means. All are one-sided: a small p says that
+the first follows people better than the second.
 """
 
 from __future__ import annotations
@@ -63,6 +65,42 @@ def perm_both(
     """
     import numpy as np
 
+    coins = np.shape(first)
+    return _permuted(first, second, human, coefficient, "PERM-BOTH", coins, permutations, seed)
+
+
+def perm_systems(
+    first: ArrayLike,
+    second: ArrayLike,
+    human: ArrayLike,
+    coefficient: Coefficient = "spearman",
+    *,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Lead:
+    """The same question, with all scores of a system swapped together: what a judge likes about a system goes with it.
+
+    m systems have 2^m swaps, so with few of them p cannot be small.
+    """
+    import numpy as np
+
+    coins = (1, np.shape(first)[1])
+    return _permuted(first, second, human, coefficient, "PERM-SYSTEMS", coins, permutations, seed)
+
+
+def _permuted(
+    first: ArrayLike,
+    second: ArrayLike,
+    human: ArrayLike,
+    coefficient: Coefficient,
+    name: str,
+    coins: tuple[int, ...],
+    permutations: int,
+    seed: int,
+) -> Lead:
+    """`coins` is the shape of what is tossed for: a coin for each summary, or one for a system's whole column."""
+    import numpy as np
+
     one, other, people = (np.asarray(side, dtype=np.float64) for side in (first, second, human))
     missing = np.isnan(one) | np.isnan(other) | np.isnan(people)
     one, other = (_standard(np.where(missing, np.nan, side)) for side in (one, other))
@@ -73,11 +111,11 @@ def perm_both(
     block = max((1 << 20) // max(one.size * one.shape[1], 1), 1)
     while done < permutations:
         size = min(block, permutations - done)
-        swap = rng.random((size, *one.shape)) < 0.5
+        swap = rng.random((size, *coins)) < 0.5
         leads = _differences(np.where(swap, other, one), np.where(swap, one, other), people, coefficient)
         count += int((np.nan_to_num(leads) >= observed - 1e-12).sum())
         done += size
-    method = f"PERM-BOTH on the summary-level difference, one-sided, {permutations} permutations"
+    method = f"{name} on the summary-level difference, one-sided, {permutations} permutations"
     return Lead(float(observed), count / (permutations + 1), method, seed=seed)
 
 

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from jurybox.stats.clusters import clustered_mean
-from jurybox.stats.means import CONFIDENCE, t_quantile
+from jurybox.stats.shares import clustered_share
 from jurybox.types import SCALE, Estimate
 
 if TYPE_CHECKING:
@@ -71,37 +71,8 @@ def rises_with_dose(ladders: Floats) -> Bools:
 
 
 def share(hits: Bools, source_of: Sources, n_unscored: int, what: str) -> Estimate:
-    """A share of changes that come in sources, with Wilson's interval on the effective sample size.
-
-    The effective size is p (1 - p) over the variance of a ratio over sources (Cochran 1977, 9A), as in Korn & Graubard
-    1998, "Confidence intervals for proportions with small expected number of positive counts estimated from survey
-    data"; Dean & Pagano 2015 find Wilson's interval on it to keep its coverage. Never more than n; Student's t for the
-    number of sources. Where all are alike the variance says nothing, and each source counts once.
-    """
-    import numpy as np
-
-    n, sources = len(hits), len(np.unique(source_of))
-    if n == 0:
-        return nothing(n_unscored)
-    value = float(hits.mean())
-    if sources < 2:
-        return Estimate(value, None, None, n, n_unscored, f"{what}; no interval from one source")
-    effective = min(_effective_size(hits, source_of, value, sources), float(n))
-    t = t_quantile(sources - 1, (1 + CONFIDENCE) / 2)
-    centre = (value + t * t / (2 * effective)) / (1 + t * t / effective)
-    root = math.sqrt(value * (1 - value) / effective + t * t / (4 * effective * effective))
-    half_width = t / (1 + t * t / effective) * root
-    low, high = max(centre - half_width, 0.0), min(centre + half_width, 1.0)
-    method = f"{what}; 95 % Wilson interval over {sources} sources"
-    return Estimate(value, min(low, value), max(high, value), n, n_unscored, method)
-
-
-def _effective_size(hits: Bools, source_of: Sources, value: float, sources: int) -> float:
-    import numpy as np
-
-    parts = np.bincount(source_of, hits - value) / len(hits)
-    variance = float(parts @ parts) * sources / (sources - 1)
-    return value * (1 - value) / variance if variance > 1e-12 else float(sources)
+    """A share of changes that come in sources."""
+    return clustered_share(hits, source_of, n_unscored, what)
 
 
 def mean_drop(dropped: Floats, source_of: Sources, n_unscored: int, what: str) -> Estimate:

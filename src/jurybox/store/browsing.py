@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jurybox.store.lock import MANIFEST
 from jurybox.store.rated import ANNOTATIONS
@@ -34,6 +35,18 @@ class SeriesRow:
     samples: int
     expected: int
     settings: Mapping[str, Any]
+
+
+class Newest(NamedTuple):
+    """The last call, item and repeated try of a run, and what it set out for: other when it went on."""
+
+    call: int
+    item: int
+    tries: int
+    expected: int
+
+
+NOTHING_YET = Newest(0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +98,28 @@ def verdict_rows(reader: RunReader) -> Iterator[tuple[int, int, float, int]]:
     return reader._rows(f"{query} ORDER BY item, series, sample")
 
 
-def item_rows(reader: RunReader) -> Iterator[tuple[int, str, int]]:
-    """Every item, by id: its number, its system, and the place of its id in the order of ids. Reads one index alone."""
-    return reader._rows("SELECT item, system, DENSE_RANK() OVER (ORDER BY id) FROM items")
+def verdict_rows_of(reader: RunReader, items: Sequence[int]) -> Iterator[tuple[int, int, float, int]]:
+    """The same of these items alone."""
+    query = f"SELECT item, series, IFNULL(score, -1), CASE status {_STATUS} END FROM judgments"
+    wanted = "item IN (SELECT value FROM json_each(?))"
+    return reader._rows(f"{query} WHERE {wanted} ORDER BY item, series, sample", (json.dumps(list(items)),))
+
+
+def judged_since(reader: RunReader, call: int) -> tuple[list[int], int]:
+    """The items with a judgment by a later call than this, and how many judgments there are by now."""
+    later = [item for (item,) in reader._rows("SELECT DISTINCT item FROM judgments WHERE call > ?", (call,))]
+    return later, int(reader._one("SELECT COUNT(*) FROM judgments")[0])
+
+
+def item_columns(reader: RunReader) -> tuple[list[int], list[str], list[int]]:
+    """Every item's number, system, and place of its id in the order of ids. Reads one index alone, and is one row for
+    SQLite: a thread that fetches row by row queues for the interpreter's lock each time."""
+    rows = reader._one(
+        "SELECT json_group_array(item), json_group_array(system), json_group_array(place) "
+        "FROM (SELECT item, system, DENSE_RANK() OVER (ORDER BY id) AS place FROM items)"
+    )
+    items, systems, places = map(json.loads, rows)
+    return items, systems, places
 
 
 def series_rows(reader: RunReader) -> list[SeriesRow]:
@@ -98,13 +130,23 @@ def series_rows(reader: RunReader) -> list[SeriesRow]:
     ]
 
 
-def newest(reader: RunReader) -> tuple[int, ...]:
-    """The last call, item and repeated try, and what was set out for: found at once, and other when a run went on."""
+def newest(reader: RunReader) -> Newest:
+    """Found at once, however long the run is."""
     found = reader._one(
         "SELECT (SELECT MAX(call) FROM calls), (SELECT MAX(item) FROM items), (SELECT MAX(rowid) FROM attempts), "
         "(SELECT SUM(expected) FROM series)"
     )
-    return tuple(number or 0 for number in found)
+    return Newest(*(number or 0 for number in found))
+
+
+@contextmanager
+def snapshot(reader: RunReader) -> Iterator[None]:
+    """Several questions to one state of the file, whatever is written meanwhile."""
+    reader._rows("BEGIN")
+    try:
+        yield
+    finally:
+        reader._rows("COMMIT")
 
 
 def has_writer(path: Path) -> bool:
@@ -127,20 +169,6 @@ def footprint(path: Path) -> tuple[int, ...] | None:
     except OSError:
         return (kept.st_ino, kept.st_mtime_ns, kept.st_size)
     return (kept.st_ino, kept.st_mtime_ns, kept.st_size, *((log.st_mtime_ns, log.st_size) if log.st_size else ()))
-
-
-def find_text(reader: RunReader, text: str) -> Iterator[int]:
-    """The items whose id, summary or source has this text, small and capital letters of English alike."""
-    pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    # A source is looked through once, however many systems wrote about it. It is kept as JSON, where quotes and line
-    # breaks are escaped; the pattern for it is too.
-    inside = json.dumps(text, ensure_ascii=False)[1:-1]
-    escaped = "%" + inside.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    query = r"""
-        SELECT item FROM items WHERE summary LIKE ?1 ESCAPE '\' OR id LIKE ?1 ESCAPE '\'
-        OR source IN (SELECT source FROM sources WHERE body LIKE ?2 ESCAPE '\')
-    """
-    return (item for (item,) in reader._rows(query, (pattern, escaped)))
 
 
 def item_lines(reader: RunReader, numbers: Sequence[int]) -> dict[int, ItemLine]:

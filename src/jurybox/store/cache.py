@@ -14,6 +14,7 @@ from pathlib import Path
 
 from jurybox.errors import StoreError
 from jurybox.places import cache_folder
+from jurybox.store.connection import closed_on_error
 from jurybox.store.replies import REPLY_COLUMNS, from_row, to_row
 from jurybox.types import Reply
 
@@ -70,18 +71,18 @@ class ReplyCache:
 
 def _opened(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=5, check_same_thread=False)
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
-    if tables and application != APPLICATION_ID:
-        connection.close()
-        raise sqlite3.DatabaseError("it is another SQLite file; nothing was written to it")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    if not tables:
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(
-            f"CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, {_COLUMNS}, at REAL NOT NULL) WITHOUT ROWID"
-        )
+    with closed_on_error(connection):
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+        if tables and application != APPLICATION_ID:
+            raise sqlite3.DatabaseError("it is another SQLite file; nothing was written to it")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if not tables:
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, {_COLUMNS}, at REAL NOT NULL) WITHOUT ROWID"
+            )
     return connection
 
 

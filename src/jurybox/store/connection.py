@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -28,17 +30,28 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         open_to_read(path).close()  # a foreign file is refused before anything could be written to it
     # Made in one thread, written from another, never by two at a time.
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    if fresh:
-        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-    if fresh:
-        schema = files("jurybox.store").joinpath("schema.sql").read_text("utf-8")
-        connection.executescript(
-            f"BEGIN; {schema} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; COMMIT;"
-        )
+    with closed_on_error(connection):
+        if fresh:
+            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        if fresh:
+            schema = files("jurybox.store").joinpath("schema.sql").read_text("utf-8")
+            connection.executescript(
+                f"BEGIN; {schema} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; COMMIT;"
+            )
     return connection
+
+
+@contextmanager
+def closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    """What cannot be used is not left open: its locks would outlive the message."""
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _is_blank(path: Path) -> bool:
@@ -61,8 +74,9 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?{_reading_mode(path)}", uri=True, check_same_thread=False
         )
-        connection.execute("PRAGMA query_only = ON")
-        _check_format(connection, path)
+        with closed_on_error(connection):
+            connection.execute("PRAGMA query_only = ON")
+            _check_format(connection, path)
     except sqlite3.DatabaseError as exc:
         raise _unreadable(path, exc) from exc
     return connection

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from jurybox.errors import StoreError
-from jurybox.store.connection import open_to_read, open_to_write
+from jurybox.store.connection import closed_on_error, open_to_read, open_to_write
 from jurybox.store.lock import WriterLock
 from jurybox.store.replies import REPLY_COLUMNS, from_row, to_row
 from jurybox.store.series import Series, open_series
@@ -75,8 +75,9 @@ class RunFile:
             raise StoreError(f"--out {path}: cannot be made: {exc.strerror}") from exc
         try:
             self._connection = open_to_write(path)
-            # Looked up by the event loop while a thread may be committing: WAL lets both go on at once.
-            self._committed = open_to_read(path)
+            with closed_on_error(self._connection):
+                # Looked up by the event loop while a thread may be committing: WAL lets both go on at once.
+                self._committed = open_to_read(path)
         except BaseException:
             self._lock.release()
             raise

@@ -6,18 +6,17 @@ Every action is a form, so it works without scripts; a script sends the same for
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jurybox.data.blind import blind_key
 from jurybox.data.rating import LONGEST_COMMENT, LONGEST_RATER, checked_rater
 from jurybox.errors import JuryboxError, SetupError
-from jurybox.report.annotating import ORDERS, Order, Queue, Turn, rated_rubrics, rater_agreement
+from jurybox.report.annotating import Order, Turn, rated_rubrics, rater_agreement
 from jurybox.report.duels import holds_duels
-from jurybox.store import AnnotationLog, Progress, RunReader, current_ratings, progress
+from jurybox.store import AnnotationLog, Progress, current_ratings, progress
 from jurybox.store.browsing import rated_state
 from jurybox.types import SCALE, Rubric
-from jurybox.web.site import NotThere, Site, fragment, link, page, site_of
+from jurybox.web.queues import Desk
+from jurybox.web.site import NotThere, Site, fragment, page, site_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,31 +27,6 @@ ORDER_WORDS: Mapping[Order, str] = {
     "together": "Shuffled, the same for all",
     "advice": "What `estimate` wants next",
 }
-# The advice is asked for anew after so many ratings.
-ADVICE_EVERY = 20
-QUEUES = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """Whose turn it is, and how they want it; all of it is in the address, so a restart loses nothing."""
-
-    rater: str
-    order: Order
-    rubric: str
-    seed: int
-
-    @classmethod
-    def of(cls, given: Mapping[str, str]) -> Desk:
-        order = next((known for known in ORDERS if known == given.get("order")), ORDERS[0])
-        seed = given.get("seed", "")
-        number = int(seed) if seed.isascii() and seed.isdigit() and len(seed) < 10 else 0
-        return cls(given.get("rater", "").strip(), order, given.get("rubric", ""), number)
-
-    @property
-    def address(self) -> str:
-        own = {"order": self.order if self.order != ORDERS[0] else "", "seed": self.seed or ""}
-        return link("/annotate", rater=self.rater, rubric=self.rubric, **own)
 
 
 def show(request: Request) -> Response:
@@ -73,7 +47,7 @@ def show(request: Request) -> Response:
             checked_rater(desk.rater)
         except ValueError as exc:
             return page(request, "annotate_start.html.j2", "Annotate", 400, problem=str(exc), **told)
-        turn = _queue(site, reader, desk).next(reader)
+        turn = site.queues.turn(reader, desk, index.newest.item)
         mine = next((one for one in told["people"] if one.rater == desk.rater), Progress(desk.rater, 0, 0, 0, ""))
     total = len(index.numbers) * (1 if desk.rubric else len(rubrics))
     values = {**told, "turn": turn, "mine": mine, "total": total, "current": _current(turn, rubrics), "steps": SCALE}
@@ -114,7 +88,7 @@ def _current(turn: Turn | None, rubrics: tuple[Rubric, ...]) -> Rubric | None:
 def _record(site: Site, log: AnnotationLog, desk: Desk, form: Mapping[str, str]) -> None:
     act, on, comment = form.get("act", ""), form.get("on", ""), form.get("comment", "").replace("\r\n", "\n")
     with site.reader() as reader:
-        key = _keys(site, reader, desk).get(form.get("item", ""))
+        key = site.queues.key(reader, form.get("item", ""), site.watch.index().newest.item)
         if key is None:
             raise NotThere("The run has no such item to rate; nothing was recorded.")
         if act == "skip":
@@ -128,27 +102,3 @@ def _record(site: Site, log: AnnotationLog, desk: Desk, form: Mapping[str, str])
         ):
             return  # it had arrived; only the answer was lost
     log.record(key, on, desk.rater, float(act), comment)
-
-
-def _queue(site: Site, reader: RunReader, desk: Desk) -> Queue:
-    """The rater's order; made anew when the run has more items, and the advice now and then."""
-    items = site.watch.index().newest[1]
-    state = (desk, items, rated_state(reader)[1] // ADVICE_EVERY if desk.order == "advice" else 0)
-    known = site.queues.get(state)
-    if known is None:
-        rubrics = (desk.rubric,) if desk.rubric else ()
-        known = Queue(reader, desk.rater, order=desk.order, seed=desk.seed, rubrics=rubrics)
-        while len(site.queues) >= QUEUES:
-            site.queues.pop(next(iter(site.queues)), None)
-        site.queues[state] = known
-    found: Queue = known
-    return found
-
-
-def _keys(site: Site, reader: RunReader, desk: Desk) -> Mapping[str, tuple[str, str]]:
-    """Blind key -> item, of everything that can be rated."""
-    name = ("keys", site.watch.index().newest[1])
-    if name not in site.queues:
-        site.queues[name] = {blind_key(key): key for key in _queue(site, reader, desk).keys}
-    found: Mapping[str, tuple[str, str]] = site.queues[name]
-    return found

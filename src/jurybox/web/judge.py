@@ -10,7 +10,7 @@ from jurybox.report.agree import Agreement, agreement
 from jurybox.report.bias_text import conclusion as bias_conclusion
 from jurybox.report.browsing import RunIndex
 from jurybox.report.duels import holds_duels
-from jurybox.report.html.figures import CORRELATIONS
+from jurybox.report.html.figures import CORRELATIONS, SHARES
 from jurybox.report.html.people import agreement_view
 from jurybox.report.jury import BASELINE
 from jurybox.report.summary import summarise
@@ -60,10 +60,13 @@ def _values(site: Site) -> tuple[dict[str, Any], bool]:
             "bias": None,
             "summary": None,
             "why": "",
+            "stress": site.stress,
+            "shares": SHARES,
+            "file": site.path.name,
         }
     if duels or not index.judgments:
         return values, False
-    summary, fresh = site.workshop.get("summary", index.newest, summarise)
+    summary, fresh = site.workshop.get("summary", index.newest, lambda other: summarise(other, known=index))
     values["summary"] = None if isinstance(summary, JuryboxError) else summary
     if not any(ratings):
         return {**values, "why": NOBODY}, not fresh

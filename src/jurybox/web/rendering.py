@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
-SHARED = ("components.css", "page.css", "page.js")
+SHARED = ("components.css", "page.css", "card.css", "page.js")
 OWN = ("serve.css", "live.js", "annotate.js", "icon.svg")
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
+from jurybox.api.carding import Tested
+from jurybox.api.reporting import stress_told
 from jurybox.report.browsing import RunIndex
 from jurybox.report.html.heat import Column, columns
+from jurybox.report.html.under_stress import UnderStress, under_stress
 from jurybox.store import RunReader, rubric_bodies
+from jurybox.web.addresses import link
+from jurybox.web.queues import Queues
 from jurybox.web.rendering import render
+from jurybox.web.searching import Searches
 from jurybox.web.security import Guard
-from jurybox.web.watching import Pace, Watch, Workshop
+from jurybox.web.watching import Pace, Watch
+from jurybox.web.workshop import Workshop
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -43,19 +48,26 @@ class Site:
     guard: Guard
     watch: Watch
     workshop: Workshop
-    queues: dict[Any, Any] = field(default_factory=dict)
+    searches: Searches
+    stress: UnderStress | None = None
+    queues: Queues = field(default_factory=Queues)
     tables: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, path: Path, guard: Guard) -> Site:
+    def of(cls, path: Path, guard: Guard, stress: UnderStress | None = None) -> Site:
         watch = Watch(path)
-        return cls(path, guard, watch, Workshop(watch))
+        return cls(path, guard, watch, Workshop(watch), Searches(watch), stress)
 
     def reader(self) -> RunReader:
         return self.watch.reader()
 
     def known(self, reader: RunReader) -> dict[str, Column]:
         return columns(rubric_bodies(reader))
+
+
+def read_stress(stress: Tested) -> UnderStress:
+    """What the page about the judges shows of a test of them; read once, when the server starts."""
+    return under_stress(stress_told(stress), {})
 
 
 def site_of(request: Request) -> Site:
@@ -93,15 +105,6 @@ def fragment(request: Request, template: str, live: bool, **values: Any) -> Resp
 
 def is_live(pace: Pace) -> bool:
     return pace.state in ("running", "empty")
-
-
-def link(path: str, *given: Mapping[str, Any], **query: Any) -> str:
-    """An address with a query of what is not empty."""
-    told: dict[str, Any] = {}
-    for one in (*given, query):
-        told |= one
-    kept = {name: value for name, value in told.items() if value not in (None, "")}
-    return path + (f"?{urlencode(kept)}" if kept else "")
 
 
 def number_in(request: Request, name: str) -> int:

@@ -1,29 +1,23 @@
 """What the pages know of the run file, kept up to date while somebody writes to it.
 
 The index is read again when a run has gone on: at once where that takes a moment, else beside the requests, which get
-the one before until then. Figures that take longer (a jury, agreement with people) are computed one at a time in a
-thread of their own and kept until the run changes.
+the one before until then. While a run goes on, only what was judged since is read; once it has ended, all of it again.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from jurybox.errors import JuryboxError, StoreError
-from jurybox.report.browse_index import read_index
+from jurybox.report.browse_index import read_index, renew_index
 from jurybox.report.browsing import RunIndex
 from jurybox.store import RunReader
-from jurybox.store.browsing import find_text, footprint, has_writer, newest
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from jurybox.store.browsing import footprint, has_writer, newest
 
 # An index that is read in less is read while a request waits.
 A_MOMENT = 0.15
@@ -32,7 +26,6 @@ REST = 4
 LEAST_REST = 1.0
 # A run that says it is writing and has not for so long was probably killed.
 SILENT = 180.0
-TEXTS = 8
 
 State = Literal["complete", "running", "silent", "unfinished", "empty"]
 
@@ -65,7 +58,6 @@ class Watch:
         self._read_at = self._took = 0.0
         self._reading = False
         self._counts: deque[tuple[float, int]] = deque(maxlen=30)
-        self._texts: OrderedDict[tuple[Any, str], NDArray[np.bool_]] = OrderedDict()
 
     def reader(self) -> RunReader:
         return RunReader(self.path)
@@ -80,7 +72,7 @@ class Watch:
         with self._turn:
             replaced = self._seen is not None and now[0] != self._seen[0]
             if self._index is None or replaced:
-                self._texts.clear()
+                self._index = None
                 self._counts.clear()
                 return self._read(now)
             if now == self._seen or self._reading or time.monotonic() < self._read_at + self._rest:
@@ -108,9 +100,11 @@ class Watch:
 
     def _read(self, seen: tuple[int, ...]) -> RunIndex:
         began = time.monotonic()
+        before, known = self._had_writer, self._index
         self._had_writer = has_writer(self.path)
+        ended = before and not self._had_writer
         with self.reader() as reader:
-            index = read_index(reader)
+            index = read_index(reader) if known is None or ended else renew_index(reader, known)
         self._index, self._seen, self._read_at = index, seen, time.monotonic()
         self._took = self._read_at - began
         self._counts.append((self._read_at, index.judgments))
@@ -156,70 +150,3 @@ class Watch:
             path.stat().st_mtime for path in (self.path, self.path.with_name(self.path.name + "-wal")) if path.exists()
         ]
         return max(times, default=0.0)
-
-    def find(self, index: RunIndex, text: str) -> NDArray[np.bool_]:
-        """Which items have this text; the last few searches are kept, so that their next pages cost nothing."""
-        import numpy as np
-
-        wanted = (index.newest, text)
-        known = self._texts.get(wanted)
-        if known is not None and len(known) == len(index.numbers):
-            return known
-        found = np.zeros(len(index.numbers), dtype=bool)
-        with self.reader() as reader:
-            numbers = np.fromiter(find_text(reader, text), dtype=np.int64)
-        places = np.searchsorted(index.numbers, numbers)
-        inside = places < len(index.numbers)
-        found[places[inside]] = True
-        with self._turn:
-            self._texts[wanted] = found
-            while len(self._texts) > TEXTS:
-                self._texts.popitem(last=False)
-        return found
-
-
-class Workshop:
-    """Slow figures, each made once for a state of the run. What is wanted again later is asked for again then."""
-
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-        self._turn = threading.Lock()
-        self._made: dict[str, tuple[Any, Any]] = {}
-        self._waiting: OrderedDict[str, tuple[Any, Callable[[RunReader], Any]]] = OrderedDict()
-        self._busy = False
-
-    def get(self, name: str, state: Any, make: Callable[[RunReader], Any], wait: float = 0.1) -> tuple[Any, bool]:
-        """The figure (None while there is none; an error of ours is a figure too) and whether it is of this state."""
-        with self._turn:
-            if name in self._made and self._made[name][0] == state:
-                return self._made[name][1], True
-            self._waiting[name] = (state, make)
-            if not self._busy:
-                self._busy = True
-                threading.Thread(target=self._work, daemon=True).start()
-        until = time.monotonic() + wait
-        while time.monotonic() < until:
-            time.sleep(0.01)
-            if name in self._made and self._made[name][0] == state:
-                break
-        kept = self._made.get(name)
-        return (None, False) if kept is None else (kept[1], kept[0] == state)
-
-    def _work(self) -> None:
-        while True:
-            with self._turn:
-                if not self._waiting:
-                    self._busy = False
-                    return
-                name, (state, make) = next(iter(self._waiting.items()))
-            try:
-                with self._watch.reader() as reader:
-                    found: Any = make(reader)
-            except JuryboxError as exc:
-                found = exc
-            except Exception as exc:  # a figure that cannot be made must not take the others with it
-                found = StoreError(f"{self._watch.path}: this figure could not be computed: {exc!r}")
-            with self._turn:
-                self._made[name] = (state, found)
-                if name in self._waiting and self._waiting[name][0] == state:
-                    del self._waiting[name]

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from jurybox.judges.embedded.contrast import Contrasts
 from jurybox.judges.embedded.embedding import SentenceEncoder
-from jurybox.judges.embedded.language import Wording, evaluate_source, wordings
+from jurybox.judges.embedded.language import Wording, candidates, evaluate_source, wordings
 from jurybox.judges.embedded.llama import LlamaScorer, Prefix
 from jurybox.judges.embedded.opinion import CLEAR, Axis, Opinion, opinion, polarities
 from jurybox.judges.embedded.perspective import manner, margin
 from jurybox.judges.embedded.sentences import Span, sentences, words
 from jurybox.judges.embedded.source import Source, read_source
-from jurybox.judges.embedded.statements import absent, negations
+from jurybox.judges.embedded.statements import Flag, Vocabulary, absent, negations, vocabulary
 from jurybox.judges.embedded.support import (
     NEAR,
     STOP,
@@ -59,10 +59,11 @@ class SourceEvidence:
 
     source: Source
     prefix: Prefix
+    candidates: NDArray[np.int64]
     vectors: Vectors
     felt: Floats
     themes: tuple[Theme, ...]
-    words: frozenset[str]
+    vocabulary: Vocabulary
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,17 @@ def gather_source(models: Models, source: Mapping[str, Any]) -> SourceEvidence:
     return SourceEvidence(
         read,
         prefix,
+        candidates(prefix, models.log_unigram),
         found,
         polarities(models.axis, texts, found),
         themes(read, found) if texts else (),
-        frozenset(words(read.text)),
+        vocabulary(read.text),
     )
 
 
 def gather(models: Models, known: SourceEvidence, summaries: Sequence[str]) -> list[Evidence]:
     """Evidence about several summaries of one source; each must have at least one word."""
-    worded = wordings(models.language, models.contrasts, known.prefix, models.log_unigram, summaries)
+    worded = wordings(models.language, models.contrasts, known.prefix, known.candidates, models.log_unigram, summaries)
     spans = [sentences(text) for text in summaries]
     here = vectors_of(models.encoder, [[span.text for span in each] for each in spans])
     parts = zip(summaries, worded, spans, here, strict=True)
@@ -119,13 +121,15 @@ def _gather_one(
         felt = opinion(
             known.source, known.vectors, known.felt, here, polarities(models.axis, [span.text for span in spans], here)
         )
-        features |= _source_features(models, known, text, spans, here, found, felt)
-        details |= _source_details(known, text, spans, here, found, felt)
+        invented = absent(text, known.vocabulary)
+        features |= _source_features(models, known, text, here, found, felt)
+        features["founded"] = -float(len(invented)) / max(1, len(spans))
+        details |= _source_details(known, invented, spans, here, found, felt)
     return Evidence(features, details)
 
 
 def _source_features(
-    models: Models, known: SourceEvidence, text: str, spans: list[Span], here: Vectors, found: Support, felt: Opinion
+    models: Models, known: SourceEvidence, text: str, here: Vectors, found: Support, felt: Opinion
 ) -> dict[str, float | None]:
     source = known.source
     return {
@@ -137,15 +141,14 @@ def _source_features(
         "piece_recall": found.piece_recall,
         "piece_recall_low": found.piece_recall_low,
         "sentiment_agreement": felt.agreement,
-        "founded": -float(len(absent(text, source.text))) / max(1, len(spans)),
-        "shared_words": _shared_words(text, known.words),
+        "shared_words": _shared_words(text, known.vocabulary.words),
         "own_margin": margin(source, known.vectors, here),
         "own_manner": manner(source, models.ways, here),
     }
 
 
 def _source_details(
-    known: SourceEvidence, text: str, spans: list[Span], here: Vectors, found: Support, felt: Opinion
+    known: SourceEvidence, invented: list[Flag], spans: list[Span], here: Vectors, found: Support, felt: Opinion
 ) -> dict[str, Any]:
     passages = known.source.passages
     best = [passages[i] for i in found.best_passage]
@@ -153,7 +156,7 @@ def _source_details(
         {"start": span.start, "end": span.end, "text": span.text, "support": passage_evidence(passage, score)}
         for span, passage, score in zip(spans, best, found.best_score, strict=True)
     ]
-    flags = absent(text, known.source.text) + negations(spans, [p.text for p in best], found.best_score)
+    flags = invented + negations(spans, [p.text for p in best], found.best_score)
     near = theme_nearness(known.themes, known.vectors, here)
     return {
         "sentences": rows,

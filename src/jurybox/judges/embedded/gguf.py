@@ -37,15 +37,14 @@ class TensorInfo:
 
 
 class GGUFFile:
-    """An open GGUF file: `fields` and, on demand, tensors as float32."""
+    """A GGUF file: its `fields` and, on demand, tensors as float32."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with path.open("rb") as handle:
-            self._map = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
         self.fields: dict[str, Any] = {}
         self._tensors: dict[str, TensorInfo] = {}
-        self._read_header()
+        with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+            self._read_header(whole)
 
     def names(self) -> list[str]:
         """All tensor names, in file order."""
@@ -61,18 +60,15 @@ class GGUFFile:
         kind, per_block, block_bytes = _TYPES[info.kind]
         inner = info.shape[1:]
         row_bytes = int(np.prod(inner, dtype=np.int64)) * block_bytes // per_block
-        for first in range(0, info.shape[0], rows):
-            count = min(rows, info.shape[0] - first)
-            start = info.start + first * row_bytes
-            raw = np.frombuffer(self._map[start : start + count * row_bytes], np.uint8)
-            yield _unpack(kind, raw).reshape(count, *inner)
+        with self.path.open("rb") as file:  # read, not mapped: the pages of a map would count as this process's memory
+            file.seek(info.start)
+            for first in range(0, info.shape[0], rows):
+                count = min(rows, info.shape[0] - first)
+                raw = np.fromfile(file, np.uint8, count * row_bytes)
+                yield _unpack(kind, raw).reshape(count, *inner)
 
-    def close(self) -> None:
-        """Gives the mapped file back; tensors already read stay valid."""
-        self._map.close()
-
-    def _read_header(self) -> None:
-        walk = Walk(self._map)
+    def _read_header(self, whole: mmap.mmap) -> None:
+        walk = Walk(whole)
         try:
             self.fields = {key: _decoded(value) for key, value in walk.metadata().items()}
         except NotGGUF as exc:

@@ -58,11 +58,15 @@ def evaluate_source(model: LlamaScorer, source: Source) -> tuple[Source, Prefix]
 
 
 def wordings(
-    model: LlamaScorer, contrasts: Contrasts, prefix: Prefix, log_unigram: Floats, summaries: Sequence[str]
+    model: LlamaScorer,
+    contrasts: Contrasts,
+    prefix: Prefix,
+    among: NDArray[np.int64],
+    log_unigram: Floats,
+    summaries: Sequence[str],
 ) -> list[Wording]:
     """Evidence for several summaries of one source, in few passes over the model."""
     out: list[Wording] = []
-    among = _vocabulary(prefix, log_unigram)
     # the model's tokens carry the space before a word, so the text gets one too
     texts = [" " + " ".join(summary.split()) for summary in summaries]
     encoded = [model.encode(text) for text in texts]
@@ -86,7 +90,7 @@ def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _vocabulary(prefix: Prefix, log_unigram: Floats) -> NDArray[np.int64]:
+def candidates(prefix: Prefix, log_unigram: Floats) -> NDArray[np.int64]:
     """The tokens that share out the probability: the common ones and the source's own.
 
     The other two thirds of the vocabulary move a log-probability by 0.015 on average and cost a seventh of the time.

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from jurybox.judges.embedded.source import LISTS
+
 _LONG = 110
 _READS_WORDS = frozenset({"fluency", "coherence", "redundancy"})
 _READS_SUPPORT = frozenset(
@@ -94,9 +96,15 @@ def _least(evidence: Mapping[str, Any]) -> str:
         return ""
     best = row["support"]
     return (
-        f"Least supported: {_quote(row['text'])}; nearest is {best['field']}[{best['index']}] "
+        f"Least supported: {_quote(row['text'])}; nearest is {_place(best)} "
         f"{_quote(best['text'])} ({best['score']:.2f})."
     )
+
+
+def _place(passage: Mapping[str, Any]) -> str:
+    """Where a passage stands, counted from 1 as prompts and pages count: no. 3 of reviews; product title."""
+    field = passage["field"].replace("_", " ")
+    return f"no. {passage['index'] + 1} of {field}" if passage["field"] in LISTS else field
 
 
 def _missed(evidence: Mapping[str, Any]) -> str:

@@ -122,8 +122,8 @@ def prompt(source: Source, passages: Sequence[Passage]) -> str:
         text = " ".join(passage.text.split())
         if passage.field != label:
             label = passage.field
-            lines.append(f"{_LABELS[label]}:" if label in _LISTS else f"{_LABELS[label]}: {text}")
-            if label in _LISTS:
+            lines.append(f"{_LABELS[label]}:" if label in LISTS else f"{_LABELS[label]}: {text}")
+            if label in LISTS:
                 lines.append(f"- {text}")
         elif passage.document != document:
             lines.append(f"- {text}")
@@ -133,7 +133,7 @@ def prompt(source: Source, passages: Sequence[Passage]) -> str:
     return "\n".join(lines)
 
 
-_LISTS = frozenset({"key_features", "specifications", "reviews", "answers", "input_spans"})
+LISTS = frozenset({"key_features", "specifications", "reviews", "answers", "input_spans"})
 
 
 def _documents(source: Mapping[str, Any]) -> Iterator[Document]:

@@ -50,18 +50,30 @@ class Flag:
     text: str
 
 
-def absent(summary: str, source_text: str) -> list[Flag]:
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words and numbers of a source, found once for all its summaries."""
+
+    words: frozenset[str]
+    numbers: frozenset[str]
+
+
+def vocabulary(source_text: str) -> Vocabulary:
+    said = frozenset(words(source_text))
+    numbers = {_plain(number) for number in _NUMBER.findall(source_text)}
+    return Vocabulary(said, frozenset(numbers | {_SPELLED[word] for word in said if word in _SPELLED}))
+
+
+def absent(summary: str, source: Vocabulary) -> list[Flag]:
     """Numbers and names of the summary that the source does not contain."""
-    known_numbers = _numbers(source_text)
-    known_words = set(words(source_text))
     flags = [
         Flag("number absent", m.start(), m.end(), m.group())
         for m in _NUMBER.finditer(summary)
-        if _plain(m.group()) not in known_numbers
+        if _plain(m.group()) not in source.numbers
     ]
     for match in _NAME.finditer(summary):
         parts = words(match.group())
-        if parts and not any(_known(part, known_words) for part in parts):
+        if parts and not any(_known(part, source.words) for part in parts):
             flags.append(Flag("name absent", match.start(), match.end(), match.group()))
     return flags
 
@@ -75,15 +87,10 @@ def negations(spans: Sequence[Span], passages: Sequence[str], scores: Sequence[f
     ]
 
 
-def _numbers(text: str) -> set[str]:
-    found = {_plain(number) for number in _NUMBER.findall(text)}
-    return found | {_SPELLED[word] for word in words(text) if word in _SPELLED}
-
-
 def _plain(number: str) -> str:
     return re.sub(r",(?=\d{3}\b)", "", number).rstrip("0").rstrip(".") if "." in number else number.replace(",", "")
 
 
-def _known(word: str, known: set[str]) -> bool:
+def _known(word: str, known: frozenset[str]) -> bool:
     stem = word.removesuffix("'s").removesuffix("s")
     return word in known or stem in known or stem + "s" in known

@@ -1,7 +1,7 @@
-"""The weights of a Llama-type model, ready for numpy: read from GGUF, kept as bfloat16.
+"""The weights of a Llama-type model: read from GGUF, brought to bfloat16.
 
-Owns reading (sizes, layers, tokenizer) and the two number formats. bfloat16 takes half the memory of
-float32, and numpy widens it 25 times quicker than float16. Computes nothing; refuses
+Owns reading (sizes, layers, tokenizer). bfloat16 takes half the memory of float32, and numpy widens it 25 times quicker
+than float16; how a matrix rests and multiplies is `products`'. Computes nothing; refuses
 architectures and tokenizers that it was not checked with.
 """
 
@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from jurybox.judges.embedded.gguf import GGUFError, GGUFFile
+from jurybox.judges.embedded.products import Floats, Halves, Keeper, Product, narrow
 
-Floats = NDArray[np.float32]
-Halves = NDArray[np.uint16]
 _QKV = ("attn_q", "attn_k", "attn_v")
 _GATE_UP = ("ffn_gate", "ffn_up")
 
@@ -45,36 +43,14 @@ class Shape:
 
 @dataclass(frozen=True)
 class Layer:
-    """One block's weights; matrices are output × input, bfloat16."""
+    """One block's weights."""
 
     attention_norm: Floats
     feed_norm: Floats
-    qkv: Halves
-    output: Halves
-    gate_up: Halves
-    down: Halves
-
-
-class Widener:
-    """bfloat16 to float32 in one reused buffer; a result lives until the next call."""
-
-    def __init__(self, size: int) -> None:
-        self._floats = np.zeros(size, np.float32)
-        self._high = self._floats.view(np.uint16).reshape(-1, 2)[:, 1]
-
-    def __call__(self, halves: Halves) -> Floats:
-        self._high[: halves.size] = halves.reshape(-1)
-        return self._floats[: halves.size].reshape(halves.shape)
-
-
-def widen(halves: Halves) -> Floats:
-    return (halves.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-def narrow(values: Floats) -> Halves:
-    """float32 to bfloat16, rounded to nearest."""
-    bits = values.view(np.uint32) + np.uint32(0x8000)
-    return np.ascontiguousarray(bits.view(np.uint16).reshape(*values.shape, 2)[..., 1])
+    qkv: Product
+    output: Product
+    gate_up: Product
+    down: Product
 
 
 def read_embedding(file: GGUFFile, rows: int) -> Halves:
@@ -88,9 +64,9 @@ def read_embedding(file: GGUFFile, rows: int) -> Halves:
     return table
 
 
-def read_layer(file: GGUFFile, index: int) -> Layer:
-    def matrices(*names: str) -> Halves:
-        return np.concatenate([narrow(file.tensor(f"blk.{index}.{name}.weight")) for name in names])
+def read_layer(file: GGUFFile, index: int, keeper: Keeper) -> Layer:
+    def matrices(*names: str) -> Product:
+        return keeper.halves(np.concatenate([narrow(file.tensor(f"blk.{index}.{name}.weight")) for name in names]))
 
     return Layer(
         attention_norm=file.tensor(f"blk.{index}.attn_norm.weight"),

@@ -114,27 +114,42 @@ class Subject:
     document: Document
 
 
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Judges under stress, one or several. `unlike`: they did not sit the same exam."""
+
+    cards: tuple[Card, ...]
+    overview: Overview
+    unlike: bool
+    rules: str = RULES
+
+
 def card_html(documents: Sequence[tuple[str, Any]], agreements: Mapping[str, Agreement | str]) -> str:
     """The page. `documents` are (what messages call it, the document), `agreements` what is known of each judge and
     people, or why nothing is."""
+    found = stress_cards(documents, agreements)
+    return render(
+        "card.html.j2",
+        title=" and ".join(dict.fromkeys(card.judge for card in found.cards)),
+        version=__version__,
+        found=found,
+        correlations=CORRELATIONS,
+        **page_parts(STYLE),
+    )
+
+
+def stress_cards(
+    documents: Sequence[tuple[str, Any]], agreements: Mapping[str, Agreement | str] | None = None
+) -> Cards:
+    """What the card shows, for any page. Without `agreements`, the first table says nothing of people."""
     subjects = [subject for name, document in documents for subject in _subjects(name, document)]
     try:
-        cards = _cards(subjects, agreements)
+        cards = _cards(subjects, agreements or {})
         overview = _overview(subjects, agreements)
     except (AttributeError, KeyError, TypeError, ValueError) as exc:
         names = ", ".join(dict.fromkeys(name for name, _ in documents))
         raise SetupError(f"{names}: is not what `jurybox stress --json` of this version prints ({exc!r})") from exc
-    return render(
-        "card.html.j2",
-        title=" and ".join(dict.fromkeys(card.judge for card in cards)),
-        version=__version__,
-        cards=cards,
-        overview=overview,
-        unlike=len({card.exam.get("digest") for card in cards}) > 1,
-        rules=RULES,
-        correlations=CORRELATIONS,
-        **page_parts(STYLE),
-    )
+    return Cards(cards, overview, len({card.exam.get("digest") for card in cards}) > 1)
 
 
 def _subjects(name: str, document: Any) -> list[Subject]:
@@ -190,21 +205,26 @@ def _people(found: Agreement) -> People:
     )
 
 
-def _overview(subjects: Sequence[Subject], agreements: Mapping[str, Agreement | str]) -> Overview:
+def _overview(subjects: Sequence[Subject], agreements: Mapping[str, Agreement | str] | None) -> Overview:
     rubrics = dict.fromkeys(rubric for subject in subjects for rubric in subject.found["rubrics"])
     groups = []
     for rubric in rubrics:
         asked = [subject for subject in subjects if rubric in subject.found["rubrics"]]
         rows = tuple(
-            _glance(subject, rubric, agreements.get(subject.judge, ""), len(subjects) > 1) for subject in asked
+            _glance(
+                subject, rubric, len(subjects) > 1, None if agreements is None else agreements.get(subject.judge, "")
+            )
+            for subject in asked
         )
         groups.append((rubric_title(rubric), rows))
-    return Overview((*(head for _, head, _ in GLANCE), "Follows people (rho)"), tuple(groups))
+    people = () if agreements is None else ("Follows people (rho)",)
+    return Overview((*(head for _, head, _ in GLANCE), *people), tuple(groups))
 
 
-def _glance(subject: Subject, rubric: str, agreement: Agreement | str, several: bool) -> GridRow:
+def _glance(subject: Subject, rubric: str, several: bool, agreement: Agreement | str | None) -> GridRow:
     found = subject.found["rubrics"][rubric]
     cells = [cell(estimate_of(found[figure]), right) for figure, _, right in GLANCE]
-    agreed = None if isinstance(agreement, str) else agreement.rubrics.get(rubric)
-    cells.append(GridCell(None, told="unknown") if agreed is None else cell(agreed.headline))
+    if agreement is not None:
+        agreed = None if isinstance(agreement, str) else agreement.rubrics.get(rubric)
+        cells.append(GridCell(None, told="unknown") if agreed is None else cell(agreed.headline))
     return GridRow(subject.judge if several else rubric_title(rubric), tuple(cells), found["grade"]["word"])

@@ -8,40 +8,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 from jurybox import __version__
 from jurybox.errors import StoreError
 from jurybox.report.duels import holds_duels, summarise_duels
+from jurybox.report.html.card import STYLE as STRESS_STYLE
+from jurybox.report.html.failures import Failures, failed
 from jurybox.report.html.figures import CORRELATIONS, SCORES, SHARES
 from jurybox.report.html.heat import HeatMap, columns, heat_map
-from jurybox.report.html.people import Figures, StressView, people_view, stress_view
+from jurybox.report.html.people import Figures, people_view
 from jurybox.report.html.picks import Group, picked_groups
 from jurybox.report.html.ranking import Rankings, rankings
 from jurybox.report.html.rendering import page_parts, render
+from jurybox.report.html.under_stress import UnderStress, under_stress
 from jurybox.report.jury import JurySummary
 from jurybox.report.summary import Summary, summarise
-from jurybox.store import Extent, Failure, RunReader, extent, failure_counts, failures, rubric_bodies
-from jurybox.types import Status
+from jurybox.store import Extent, RunReader, extent, rubric_bodies
 
 # Items shown of each kind: best, worst, most disputed.
 ITEMS = 3
-# Rows of the list of failures; each stands for all judgments of an item that ended alike.
-MOST_FAILURES = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """What ended unscored: counts by judge and status, every one in a row, and how many rows a page has no room for."""
-
-    counts: Mapping[tuple[str, Status], int]
-    rows: tuple[Failure, ...]
-    more: int
-
-    @property
-    def total(self) -> int:
-        return sum(self.counts.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +42,7 @@ class Report:
     others: tuple[HeatMap, ...]
     rankings: Rankings
     people: Figures | str
-    stress: StressView | None
+    stress: UnderStress | None
     groups: tuple[Group, ...]
     failures: Failures
 
@@ -76,7 +62,7 @@ def report_html(reader: RunReader, *, items: int = ITEMS, stress: Mapping[str, A
 
 
 def _page(template: str, reader: RunReader, **values: Any) -> str:
-    return render(template, title=reader.path.name, version=__version__, **page_parts(), **values)
+    return render(template, title=reader.path.name, version=__version__, **page_parts(STRESS_STYLE), **values)
 
 
 def gather(reader: RunReader, *, items: int = ITEMS, stress: Mapping[str, Any] | None = None) -> Report:
@@ -92,17 +78,10 @@ def gather(reader: RunReader, *, items: int = ITEMS, stress: Mapping[str, Any] |
         tuple(heat_map(judge, known) for judge in summary.judges if judge is not main),
         rankings(reader, main, known),
         people_view(reader, known),
-        None if stress is None else stress_view(stress, known),
+        None if stress is None else under_stress(stress, known),
         picked_groups(reader, main, known, items),
         failed(reader),
     )
-
-
-def failed(reader: RunReader, most: int = MOST_FAILURES) -> Failures:
-    """The first `most` failures, and how many rows there are beyond them."""
-    found = failures(reader)
-    rows = tuple(islice(found, most))
-    return Failures(failure_counts(reader), rows, sum(1 for _ in found))
 
 
 def _when(size: Extent) -> str:

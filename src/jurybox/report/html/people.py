@@ -1,10 +1,9 @@
-"""Judge against people, and a judge under stress, as rows of estimates for a page. Views, no HTML."""
+"""Judge against people as rows of estimates for a page. Views, no HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from jurybox.errors import SetupError
 from jurybox.report.agree import Agreement, agreement
@@ -69,57 +68,3 @@ def agreement_view(found: Agreement, known: Mapping[str, Column]) -> Figures:
         "of the others. The trivial judges never read a summary's sense; a judge that follows people no better has not "
         "been shown to judge.",
     )
-
-
-STRESS_FIGURES = {"detection": "Damage noticed", "false_alarms": "False alarms", "attacks": "Attacks that worked"}
-
-
-@dataclass(frozen=True, slots=True)
-class StressView:
-    """A judge under stress: how it does on each rubric, and how often each kind of damage is noticed."""
-
-    judge: str
-    signature: str
-    rubrics: Figures
-    damage: Figures
-
-
-def stress_view(document: Mapping[str, Any], known: Mapping[str, Column]) -> StressView:
-    """What `jurybox stress --json` wrote, as tables."""
-    try:
-        rubrics: dict[str, Mapping[str, Any]] = dict(document["rubrics"])
-        columns = {rubric: known.get(rubric, Column(rubric, rubric.replace("_", " "), "")) for rubric in rubrics}
-        lines = tuple(
-            Line(columns[rubric], tuple(_estimate(one.get(name)) for name in STRESS_FIGURES), "", False)
-            for rubric, one in rubrics.items()
-        )
-        kinds = dict.fromkeys(kind for one in rubrics.values() for kind in one.get("damage", {}))
-        damage = tuple(
-            Line(
-                Column(kind, kind.replace("_", " "), ""),
-                tuple(_estimate(one.get("damage", {}).get(kind, {}).get("rate")) for one in rubrics.values()),
-                "",
-                False,
-            )
-            for kind in kinds
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as exc:
-        raise SetupError(f"--stress: this is no document of `jurybox stress --json` ({exc!r})") from exc
-    if not lines:
-        raise SetupError("--stress: this is no document of `jurybox stress --json`: it has no rubrics")
-    about = (
-        "Shares. Summaries were damaged on purpose: a judge should notice it (high), should not move for edits that "
-        "harm nothing (low), and should not obey text that flatters or instructs it (low)."
-    )
-    return StressView(
-        str(document.get("judge", "unnamed")),
-        str(document.get("signature", "")),
-        Figures(tuple(STRESS_FIGURES.values()), lines, "", about),
-        Figures(tuple(one.title for one in columns.values()), damage, "", "", "Damage"),
-    )
-
-
-def _estimate(found: Mapping[str, Any] | None) -> Estimate | None:
-    if found is None:
-        return None
-    return Estimate(**{field.name: found[field.name] for field in fields(Estimate)})

@@ -53,6 +53,8 @@ def rankings(reader: RunReader, judge: JudgeSummary, known: Mapping[str, Column]
         _ranking(known.get(rubric, Column(rubric, rubric, "")), judge, _pairs(comparison, rubric))
         for rubric in judge.signatures
     )
+    if all(place.estimate.value is None for one in rubrics for place in one.places):
+        return Rankings((), "Nothing was scored, so there is nothing to rank.")
     return Rankings(rubrics, _method(comparison, count))
 
 
