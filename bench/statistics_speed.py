@@ -121,7 +121,7 @@ def rated_run(folder: Path) -> Path:
     """A run of 100 sources x 14 systems x 7 rubrics with three raters, judged by word count."""
     import numpy as np
 
-    from jurybox import api
+    from jurybox.api import judging
     from jurybox.rubrics import load
 
     rng = np.random.default_rng(0)
@@ -136,7 +136,7 @@ def rated_run(folder: Path) -> Path:
                 record = {"id": f"s{source}", "system": f"m{system}", "summary": words, "reviews": reviews}
                 file.write(json.dumps({**record, "human": human}) + "\n")
     out = folder / "rated.db"
-    api.evaluate(data, rubrics="product-opinion", judge="baseline/rouge", out=out, cache=False)
+    judging.evaluate(data, rubrics="product-opinion", judge="baseline/rouge", out=out, cache=False)
     return out
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import jurybox
-from jurybox.report import RubricStress, Stress
+from jurybox.report.stress import RubricStress, Stress
 from jurybox.types import Estimate
 
 DEVELOPMENT = Path(__file__).parent.parent.parent / "shared" / "data" / "summeval_op_dev.jsonl"

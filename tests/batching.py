@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jurybox.api import make_job
+from jurybox.api.jobs import make_job
 from jurybox.runner import Patience, Tally
 from jurybox.runner.batching import execute_batches
 from jurybox.runner.budget import Budget

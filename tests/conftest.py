@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from jurybox.api import Data, Run
-from jurybox.api import evaluate as jurybox_evaluate
+from jurybox.api.jobs import Data
+from jurybox.api.judging import evaluate as jurybox_evaluate
+from jurybox.api.looking import Run
 from jurybox.rubrics import builtin
 from jurybox.store import RunReader
 from jurybox.types import Rubric

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from jurybox import api
+from jurybox.api import judging
 from jurybox.store import RunReader, history
-from pages import HOSTILE, judging, record
+from pages import HOSTILE, record, scoring
 from server import JudgeServer
 from serving import Served
 
@@ -38,8 +38,8 @@ def judged_run(out: Path) -> Path:
         scores["a"].append(None if number % 7 == 5 else 1 + number % 5)
         scores["b"].append(1 + (number * 3) % 5)
     with JudgeServer() as server:
-        server.plan = judging(scores)
-        api.evaluate(
+        server.plan = scoring(scores)
+        judging.evaluate(
             records,
             rubrics="fluency,aspect_coverage",
             judge=["openai/a", "openai/b", "baseline/length"],

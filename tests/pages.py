@@ -98,7 +98,7 @@ def record(number: int, system: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def judging(scores: dict[str, list[int | None]]) -> Plan:
+def scoring(scores: dict[str, list[int | None]]) -> Plan:
     """A server whose model gives scores[model][item], with a quote that is there and one that is not."""
 
     def plan(request: Request) -> Answer:

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from conftest import Command, Evaluate, WriteItems
-from jurybox import api
+from jurybox.api import agreeing, duels
 from jurybox.errors import SetupError, StoreError
-from jurybox.report import Agreement, agreement_text
+from jurybox.report.agree import Agreement
+from jurybox.report.agree_text import agreement_text
 from jurybox.stats.agreement import Level
 from server import Answer, Request, completion, mark
 
@@ -64,7 +65,7 @@ def knows_people(items: list[dict[str, Any]]) -> Callable[[Request], Answer]:
 
 
 def agree(evaluate: Evaluate, **options: Any) -> Agreement:
-    return api.agree(evaluate.out, **{"resamples": 200, **options})
+    return agreeing.agree(evaluate.out, **{"resamples": 200, **options})
 
 
 def not_finite(value: Any) -> bool:
@@ -237,9 +238,9 @@ def test_nothing_to_compare_is_a_clear_message(
 
 def test_duels_are_refused(evaluate: Evaluate, write_items: WriteItems, tmp_path: Path) -> None:
     out = tmp_path / "duel.db"
-    api.duel(write_items(records(noisy(), 2, 2)), ["m0", "m1"], rubrics="fluency", judge="baseline/length", out=out)
+    duels.duel(write_items(records(noisy(), 2, 2)), ["m0", "m1"], rubrics="fluency", judge="baseline/length", out=out)
     with pytest.raises(StoreError, match="holds duels"):
-        api.agree(out)
+        agreeing.agree(out)
 
 
 @pytest.mark.skipif(not DEV.exists(), reason="the development data are not here")

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from conftest import Command, Evaluate, WriteItems
-from jurybox import api
-from jurybox.report import agreement_text
+from jurybox.api import agreeing
+from jurybox.report.agree_text import agreement_text
 from jurybox.report.families import family
 from jurybox.stats import (
     Sides,
@@ -458,7 +458,7 @@ def test_agree_tells_bias_in_json_and_in_words(evaluate: Evaluate, write_items: 
 def test_a_judge_that_likes_its_own_family_is_found_out(evaluate: Evaluate, write_items: WriteItems) -> None:
     evaluate.server.plan = likes_its_own
     evaluate(write_items(records()), rubrics="fluency,coherence", judge="openai/gpt-4o-mini")
-    agreement = api.agree(evaluate.out, resamples=100)
+    agreement = agreeing.agree(evaluate.out, resamples=100)
     found = agreement.bias.self_preference
     assert found.family == "gpt"
     assert found.systems == {"gpt": ["gpt-4"], "llama": ["Llama-2-7b-chat"], None: ["ours"], "claude": ["claude-3"]}
@@ -484,7 +484,7 @@ def test_samples_tell_how_stable_a_judge_is(evaluate: Evaluate, write_items: Wri
     for item, score in rows:
         by_item.setdefault(item, []).append(score)
     f = stats.f_oneway(*by_item.values()).statistic
-    agreement = api.agree(evaluate.out, resamples=100)
+    agreement = agreeing.agree(evaluate.out, resamples=100)
     found = agreement.bias.stability["fluency"]
     assert value(found.single) == pytest.approx((f - 1) / (f + 2))
     assert value(found.mean) == pytest.approx(1 - 1 / f)
@@ -497,17 +497,17 @@ def test_samples_tell_how_stable_a_judge_is(evaluate: Evaluate, write_items: Wri
 def test_a_jury_has_neither_samples_nor_several_families(evaluate: Evaluate, write_items: WriteItems) -> None:
     evaluate.server.plan = likes_its_own
     evaluate(write_items(records()), judge=["openai/gpt-4o", "openai/claude-3"])
-    found = api.agree(evaluate.out, resamples=100).bias
+    found = agreeing.agree(evaluate.out, resamples=100).bias
     assert found.self_preference.difference.method == "undefined: a jury of several families (gpt, claude)"
     assert "ask about each with --judge" in found.stability["fluency"].single.method
-    one = api.agree(evaluate.out, resamples=100, judge="openai/claude-3").bias
+    one = agreeing.agree(evaluate.out, resamples=100, judge="openai/claude-3").bias
     assert one.self_preference.family == "claude"
     assert value(one.self_preference.difference) < 0
 
 
 def test_a_judge_without_a_family_says_so(evaluate: Evaluate, write_items: WriteItems) -> None:
     evaluate(write_items(records()), judge="baseline/length")
-    found = api.agree(evaluate.out, resamples=100).bias.self_preference
+    found = agreeing.agree(evaluate.out, resamples=100).bias.self_preference
     assert found.difference.method == "undefined: no family of models is known for baseline/length"
     assert found.family is None
     assert not any(math.isnan(value(estimate)) for estimate in found.leniency.values())

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jurybox import api
-from pages import HOSTILE, judging, record
+from jurybox.api import judging, reporting
+from pages import HOSTILE, record, scoring
 from server import JudgeServer
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     records[0]["reviews"].append(f"A review. {HOSTILE}")
 
     def judged(server: JudgeServer) -> Path:
-        run = api.evaluate(
+        run = judging.evaluate(
             records,
             rubrics="fluency,aspect_coverage",
             judge=["openai/a", "openai/b", "baseline/length"],
@@ -73,11 +73,11 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
             cache=False,
             reasks=0,
         )
-        return api.report(run, folder / "report.html")
+        return reporting.report(run, folder / "report.html")
 
     # In a thread of its own: Playwright keeps an event loop in this one.
     with JudgeServer() as server, ThreadPoolExecutor(1) as thread:
-        server.plan = judging(scores)
+        server.plan = scoring(scores)
         return thread.submit(judged, server).result()
 
 

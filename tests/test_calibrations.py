@@ -19,8 +19,10 @@ from scipy import stats as scipy_stats
 import jurybox
 from conftest import Command, Evaluate, WriteItems, item
 from jurybox.errors import SetupError, StoreError
-from jurybox.report import Fit, fit_text, kept_text, summary_text
+from jurybox.report.calibrate import Fit
+from jurybox.report.calibrate_text import fit_text, kept_text
 from jurybox.report.export import CALIBRATED, COLUMNS
+from jurybox.report.table import summary_text
 from jurybox.store import CalibrationBook, RunFile, RunReader, named_calibrations
 from jurybox.store.connection import FORMAT
 from server import Answer, Request, completion, right_score

@@ -15,9 +15,11 @@ import pytest
 
 import jurybox as package
 from conftest import Command, Evaluate, WriteItems, item
-from jurybox.api import compare
+from jurybox.api.comparing import compare
 from jurybox.errors import SetupError, StoreError
-from jurybox.report import Comparison, JuryCombine, PairComparison, comparison_text
+from jurybox.report.compare import Comparison, PairComparison
+from jurybox.report.compare_text import comparison_text
+from jurybox.report.jury import JuryCombine
 from jurybox.stats import holm, paired_difference, sign_flip_test
 from server import Answer, Plan, Request, completion
 

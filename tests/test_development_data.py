@@ -19,8 +19,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from jurybox import api
-from jurybox.report import Agreement, agreement_text
+from jurybox.api import judging
+from jurybox.report.agree import Agreement
+from jurybox.report.agree_text import agreement_text
 from jurybox.stats.agreement import Level
 
 DEV = Path(__file__).parents[2] / "shared" / "data" / "summeval_op_dev.jsonl"
@@ -41,7 +42,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Agreement:
-    run = api.evaluate(
+    run = judging.evaluate(
         DEV,
         rubrics="product-opinion",
         judge="baseline/length",

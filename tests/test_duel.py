@@ -19,7 +19,8 @@ from jurybox.data import Dataset, PairedDataset
 from jurybox.errors import SetupError, StoreError
 from jurybox.judges import Settings, make_judge
 from jurybox.prompts import duel_sheets
-from jurybox.report import Duels, PairResult, duels_text
+from jurybox.report.duel_text import duels_text
+from jurybox.report.duels import Duels, PairResult
 from jurybox.rubrics import builtin
 from jurybox.runner.fitting import fit
 from jurybox.runner.progress import Silent, Tally

@@ -14,7 +14,8 @@ import pytest
 import jurybox
 from conftest import Command, Evaluate, WriteItems, item
 from jurybox.errors import SetupError, StoreError
-from jurybox.report import Estimates, estimates_text
+from jurybox.report.estimate import Estimates
+from jurybox.report.estimate_text import estimates_text
 from server import right_score
 
 SOURCES, LABELLED = 40, 12

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import jurybox as package
 from conftest import Command, Evaluate, WriteItems
 from duelling import RECORDS, honest, judge_by
-from jurybox import api
+from jurybox.api import judging, looking, reporting
 from jurybox.errors import SetupError, StoreError
 from jurybox.report.html import report_html
 from jurybox.report.html.failures import failed
@@ -30,36 +30,36 @@ from jurybox.rubrics import builtin
 from jurybox.stats.letters import letter_groups
 from jurybox.store import RunReader
 from jurybox.types import Quote
-from pages import HOSTILE, Element, judging, parsed, record
+from pages import HOSTILE, Element, parsed, record, scoring
 from server import Answer, JudgeServer, Request, completion, error
 
 A, B = "openai/a", "openai/b"
 FIVE: list[int | None] = [1, 2, 3, 4, 5]
 
 
-def page_of(run: Path | api.Run, **options: Any) -> Element:
-    with RunReader(run.path if isinstance(run, api.Run) else run) as reader:
+def page_of(run: Path | looking.Run, **options: Any) -> Element:
+    with RunReader(run.path if isinstance(run, looking.Run) else run) as reader:
         return parsed(report_html(reader, **options))
 
 
 @pytest.fixture
-def simple(evaluate: Evaluate, write_items: WriteItems) -> api.Run:
+def simple(evaluate: Evaluate, write_items: WriteItems) -> looking.Run:
     """Two systems, five sources, one judge; the second system has an answer that cannot be read."""
-    evaluate.server.plan = judging({"a": [*FIVE, 5, 5, 4, 4, None]})
+    evaluate.server.plan = scoring({"a": [*FIVE, 5, 5, 4, 4, None]})
     records = [record(n, "base") for n in range(5)]
     records += [{**record(n + 5, "revised"), "id": f"p{n}"} for n in range(5)]
     return evaluate(write_items(records), rubrics="fluency", judge=A, reasks=0)
 
 
 @pytest.fixture
-def jury(evaluate: Evaluate, write_items: WriteItems) -> api.Run:
+def jury(evaluate: Evaluate, write_items: WriteItems) -> looking.Run:
     """One system under two judges, with human ratings of some items."""
-    evaluate.server.plan = judging({"a": [1, 2, 3, 4, 5], "b": [1, 5, 3, 3, 5]})
+    evaluate.server.plan = scoring({"a": [1, 2, 3, 4, 5], "b": [1, 5, 3, 3, 5]})
     records = [record(n, "base", human={"fluency": {"ann": 5 - n, "bob": 5}}) for n in range(4)] + [record(4, "base")]
     return evaluate(write_items(records), rubrics="fluency", judge=[A, B])
 
 
-def test_the_page_has_every_part_in_order(simple: api.Run) -> None:
+def test_the_page_has_every_part_in_order(simple: looking.Run) -> None:
     page = page_of(simple)
     heads = [one.text for one in page.one("main").all("h2")]
     assert heads == [
@@ -75,7 +75,7 @@ def test_the_page_has_every_part_in_order(simple: api.Run) -> None:
     assert page.one("html").attributes["lang"] == "en"
 
 
-def test_whoever_cannot_see_the_page_can_read_it(jury: api.Run) -> None:
+def test_whoever_cannot_see_the_page_can_read_it(jury: looking.Run) -> None:
     """Landmarks, headings without a gap, tables with captions and scopes, charts with words, links that lead on."""
     page = page_of(jury)
     for landmark in ("header", "nav", "main", "footer"):
@@ -98,7 +98,7 @@ def test_whoever_cannot_see_the_page_can_read_it(jury: api.Run) -> None:
         assert region.attributes["aria-label"]
 
 
-def test_every_figure_carries_its_n_and_what_was_lost(simple: api.Run) -> None:
+def test_every_figure_carries_its_n_and_what_was_lost(simple: looking.Run) -> None:
     found = page_of(simple).all(css="estimate")
     assert len(found) >= 4
     for one in found:
@@ -109,7 +109,7 @@ def test_every_figure_carries_its_n_and_what_was_lost(simple: api.Run) -> None:
     assert "n\N{NO-BREAK SPACE}4 −1 unscored" in heat[2].text
 
 
-def test_a_cell_says_what_show_says(simple: api.Run) -> None:
+def test_a_cell_says_what_show_says(simple: looking.Run) -> None:
     estimate = simple.show().main.systems["base"]["fluency"]
     cell = page_of(simple).one("table", "heatmap").all("td")[0]
     assert cell.one(css="value").text == f"{estimate.value:.2f}"
@@ -117,14 +117,14 @@ def test_a_cell_says_what_show_says(simple: api.Run) -> None:
     assert estimate.method in cell.one(css="estimate").attributes["title"]
 
 
-def test_distributions_count_every_scored_item(simple: api.Run) -> None:
+def test_distributions_count_every_scored_item(simple: looking.Run) -> None:
     first, second = page_of(simple).all("svg", "bars")
     assert first.attributes["aria-label"] == "1: 1, 2: 1, 3: 1, 4: 1, 5: 1"
     assert second.attributes["aria-label"] == "1: 0, 2: 0, 3: 0, 4: 2, 5: 2"
     assert len(second.all("rect")) == 2
 
 
-def test_what_a_reason_quotes_is_marked_in_the_source_and_a_false_quote_is_flagged(simple: api.Run) -> None:
+def test_what_a_reason_quotes_is_marked_in_the_source_and_a_false_quote_is_flagged(simple: looking.Run) -> None:
     item = page_of(simple).all("details", "item")[0]
     assert {one.text for one in item.one("section", "source").all("mark")} == {"boils very fast in the morning"}
     reason = item.one(css="reason")
@@ -133,7 +133,7 @@ def test_what_a_reason_quotes_is_marked_in_the_source_and_a_false_quote_is_flagg
     assert reason.one(css="flag").text == "not in the material"
 
 
-def test_items_are_the_best_the_worst_and_the_most_disputed(jury: api.Run) -> None:
+def test_items_are_the_best_the_worst_and_the_most_disputed(jury: looking.Run) -> None:
     with RunReader(jury.path) as reader:
         groups = {group.name: [one.item.id for one in group.picked] for group in gather(reader, items=2).groups}
     assert groups == {
@@ -145,7 +145,7 @@ def test_items_are_the_best_the_worst_and_the_most_disputed(jury: api.Run) -> No
 
 
 def test_disputes_between_samples_are_found(evaluate: Evaluate, write_items: WriteItems) -> None:
-    evaluate.server.plan = lambda request: judging({"a": [3, 1 + 4 * (request.nth % 2)]})(request)
+    evaluate.server.plan = lambda request: scoring({"a": [3, 1 + 4 * (request.nth % 2)]})(request)
     run = evaluate(write_items([record(0, "s"), record(1, "s")]), judge=A, samples=4, temperature=1.0)
     with RunReader(run.path) as reader:
         groups = {group.name: group for group in gather(reader).groups}
@@ -155,11 +155,11 @@ def test_disputes_between_samples_are_found(evaluate: Evaluate, write_items: Wri
     assert disputed.rubric == "fluency"
 
 
-def test_nothing_is_disputed_where_nobody_can_differ(simple: api.Run) -> None:
+def test_nothing_is_disputed_where_nobody_can_differ(simple: looking.Run) -> None:
     assert "This one has none." in page_of(simple).by_id("items").text
 
 
-def test_every_failure_is_listed_with_its_reason(simple: api.Run) -> None:
+def test_every_failure_is_listed_with_its_reason(simple: looking.Run) -> None:
     (row,) = page_of(simple).one("table", "failures").one("tbody").all("tr")
     words = [cell.text for cell in row.children if isinstance(cell, Element)]
     assert words[:5] == ["p4", "revised", A, "refused", "fluency"]
@@ -172,7 +172,7 @@ def test_failures_that_ended_alike_are_one_row_and_those_without_room_are_named(
     evaluate.server.always(error(400, "no such thing <here>"))
     with pytest.raises(package.JudgeRejection):
         evaluate(write_items(2), rubrics="fluency,coherence", judge=A)
-    evaluate.server.plan = judging({"a": [None] * 4})
+    evaluate.server.plan = scoring({"a": [None] * 4})
     run = evaluate(write_items(4), rubrics="fluency,coherence", judge=A, reasks=0)
     with RunReader(run.path) as reader:
         whole, part = failed(reader), failed(reader, most=3)
@@ -186,7 +186,7 @@ def test_failures_that_ended_alike_are_one_row_and_those_without_room_are_named(
 
 
 def test_a_run_of_nothing_but_failures_has_a_page(evaluate: Evaluate, write_items: WriteItems) -> None:
-    evaluate.server.plan = judging({"a": [None] * 3})
+    evaluate.server.plan = scoring({"a": [None] * 3})
     records = [record(n, system) for n, system in enumerate("xyx")]
     page = page_of(evaluate(write_items(records), judge=A, reasks=0))
     assert "none" in page.one("table", "heatmap").text
@@ -202,14 +202,14 @@ def test_one_system_alone_has_a_page(evaluate: Evaluate, write_items: WriteItems
     assert "Group" not in page.one("table", "ranking").text
 
 
-def test_without_people_the_page_says_what_that_means(simple: api.Run) -> None:
+def test_without_people_the_page_says_what_that_means(simple: looking.Run) -> None:
     page = page_of(simple)
     assert "no human ratings" in page.one("aside").text
     assert "no human ratings" in page.by_id("trust").text
     assert not page.all("table", "charts")
 
 
-def test_with_people_trivial_judges_stand_beside_the_judge(jury: api.Run) -> None:
+def test_with_people_trivial_judges_stand_beside_the_judge(jury: looking.Run) -> None:
     trust = page_of(jury).by_id("trust")
     heads = [one.text for one in trust.all("table", "charts")[0].all("th") if one.attributes["scope"] == "col"]
     assert [re.sub(r"[−\d.]", "", head) for head in heads] == [
@@ -223,7 +223,7 @@ def test_with_people_trivial_judges_stand_beside_the_judge(jury: api.Run) -> Non
     assert "Krippendorff's alpha" in trust.text
 
 
-def test_a_jury_shows_its_members_too(jury: api.Run) -> None:
+def test_a_jury_shows_its_members_too(jury: looking.Run) -> None:
     page = page_of(jury)
     assert page.one("main").all("caption")[0].text == "Jury jury(mean: openai/a + openai/b)"
     assert [one.one("summary").text for one in page.by_id("scores").all("details")] == [f"Judge {A}", f"Judge {B}"]
@@ -259,7 +259,7 @@ def hostile_records() -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def hostile(evaluate: Evaluate, write_items: WriteItems) -> api.Run:
+def hostile(evaluate: Evaluate, write_items: WriteItems) -> looking.Run:
     """Every text that comes from outside attacks: data, reasons, errors, a rubric's own words."""
     mine = replace(builtin()["coherence"], name="mine", title=HOSTILE, question=HOSTILE, definition=HOSTILE)
 
@@ -272,7 +272,7 @@ def hostile(evaluate: Evaluate, write_items: WriteItems) -> api.Run:
     return evaluate(write_items(hostile_records()), rubrics=["fluency", mine], judge=A, reasks=0)
 
 
-def test_no_text_from_outside_becomes_markup(hostile: api.Run) -> None:
+def test_no_text_from_outside_becomes_markup(hostile: looking.Run) -> None:
     with RunReader(hostile.path) as reader:
         html = report_html(reader)
     page = parsed(html)
@@ -292,7 +292,7 @@ def test_no_text_from_outside_becomes_markup(hostile: api.Run) -> None:
         assert HOSTILE in item.one("section", part).text
 
 
-def test_the_policy_allows_exactly_what_the_page_carries(simple: api.Run) -> None:
+def test_the_policy_allows_exactly_what_the_page_carries(simple: looking.Run) -> None:
     """Recomputed here from the bytes between the tags, as a browser does."""
     page = page_of(simple)
     (policy,) = [one for one in page.all("meta") if one.attributes.get("http-equiv") == "Content-Security-Policy"]
@@ -304,7 +304,7 @@ def test_the_policy_allows_exactly_what_the_page_carries(simple: api.Run) -> Non
     assert "unsafe" not in policy.attributes["content"]
 
 
-def test_the_page_refers_to_nothing_outside_itself(jury: api.Run) -> None:
+def test_the_page_refers_to_nothing_outside_itself(jury: looking.Run) -> None:
     page = page_of(jury)
     for one in page.all():
         for name in ("src", "href", "action", "data", "poster", "srcset", "xlink:href"):
@@ -312,7 +312,7 @@ def test_the_page_refers_to_nothing_outside_itself(jury: api.Run) -> None:
     assert not re.search(r"url\(|@import|https?:", page.one("style").text + page.one("script").text)
 
 
-def test_the_same_run_gives_the_same_bytes(jury: api.Run, jurybox: Command, tmp_path: Path) -> None:
+def test_the_same_run_gives_the_same_bytes(jury: looking.Run, jurybox: Command, tmp_path: Path) -> None:
     """In other processes too, whose dictionaries and sets are in another order."""
     pages = []
     for seed in ("1", "2"):
@@ -331,7 +331,7 @@ def test_a_thousand_items_make_a_small_page(tmp_path: Path) -> None:
         for n in range(1000)
     ]
     judges = ["baseline/length", "baseline/system"]
-    run = api.evaluate(records, rubrics="fluency,coherence", judge=judges, out=tmp_path / "big.db")
+    run = judging.evaluate(records, rubrics="fluency,coherence", judge=judges, out=tmp_path / "big.db")
     out = package.report(run, tmp_path / "big.html")
     assert out.stat().st_size < 1_000_000, "and 3 MB are allowed"
     page = parsed(out.read_text("utf-8"))
@@ -358,7 +358,7 @@ def test_every_failure_of_a_thousand_items_is_found_on_a_small_page(
     assert told + named == part.total == 3000
 
 
-def test_judgments_are_never_all_read(jury: api.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judgments_are_never_all_read(jury: looking.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page about a million judgments reads those of the few items that it shows."""
     whole = RunReader.judgments
 
@@ -373,7 +373,7 @@ def test_judgments_are_never_all_read(jury: api.Run, monkeypatch: pytest.MonkeyP
 def test_long_material_is_shortened_around_what_is_quoted(evaluate: Evaluate, write_items: WriteItems) -> None:
     many = [f"Filler review {n}. " * 20 for n in range(400)]
     many[399] = f"{'Before. ' * 300}It boils very fast in the morning.{' After.' * 300}"
-    evaluate.server.plan = judging({"a": [4]})
+    evaluate.server.plan = scoring({"a": [4]})
     run = evaluate(write_items([record(0, "s", reviews=many)]), judge=A)
     source = page_of(run).all("section", "source")[0]
     assert len(source.text) < 20_000
@@ -395,7 +395,7 @@ STRESS = {
 }
 
 
-def test_stress_is_shown_when_it_is_given(simple: api.Run, tmp_path: Path) -> None:
+def test_stress_is_shown_when_it_is_given(simple: looking.Run, tmp_path: Path) -> None:
     told = tmp_path / "stress.json"
     told.write_text(json.dumps(STRESS))
     page = parsed(package.report(simple, tmp_path / "x.html", stress=told).read_text("utf-8"))
@@ -411,13 +411,13 @@ def test_stress_is_shown_when_it_is_given(simple: api.Run, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"rubrics": {}}', '{"rubrics": {"fluency": {"detection": {}}}}'])
-def test_a_wrong_stress_file_is_one_clear_error(simple: api.Run, tmp_path: Path, text: str) -> None:
+def test_a_wrong_stress_file_is_one_clear_error(simple: looking.Run, tmp_path: Path, text: str) -> None:
     (tmp_path / "s.json").write_text(text)
     with pytest.raises(SetupError, match="--stress"):
         package.report(simple, tmp_path / "x.html", stress=tmp_path / "s.json")
 
 
-def test_the_command_writes_beside_the_run_and_says_where(simple: api.Run, jurybox: Command) -> None:
+def test_the_command_writes_beside_the_run_and_says_where(simple: looking.Run, jurybox: Command) -> None:
     done = jurybox("report", simple.path, "--json")
     page = simple.path.with_suffix(".html")
     assert json.loads(done.stdout) == {
@@ -430,15 +430,15 @@ def test_the_command_writes_beside_the_run_and_says_where(simple: api.Run, juryb
     assert "Items to read" in (simple.path.parent / "other.html").read_text("utf-8")
 
 
-def test_wrong_use_is_one_message(simple: api.Run, tmp_path: Path) -> None:
+def test_wrong_use_is_one_message(simple: looking.Run, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="is the run itself"):
-        api.report(simple, simple.path)
+        reporting.report(simple, simple.path)
     with pytest.raises(SetupError, match="cannot be written: Is a directory"):
-        api.report(simple, tmp_path)
+        reporting.report(simple, tmp_path)
     with pytest.raises(SetupError, match="--items: -1"):
-        api.report(simple, items=-1)
+        reporting.report(simple, items=-1)
     with pytest.raises(StoreError, match="there is no such"):
-        api.report(tmp_path / "absent.db")
+        reporting.report(tmp_path / "absent.db")
 
 
 def test_the_demo_writes_a_report(jurybox: Command, tmp_path: Path) -> None:
@@ -448,7 +448,7 @@ def test_the_demo_writes_a_report(jurybox: Command, tmp_path: Path) -> None:
     assert "misplaced" in parsed((tmp_path / "d.run.html").read_text("utf-8")).by_id("ranking").text
 
 
-def test_results_show_themselves_in_a_notebook(jury: api.Run) -> None:
+def test_results_show_themselves_in_a_notebook(jury: looking.Run) -> None:
     """Each is a table inside one element, and text from outside is text."""
     estimate = jury.show().main.systems["base"]["fluency"]
     results: list[Any] = [jury, jury.show(), jury.show().main, jury.show().judges[0], estimate]
@@ -460,7 +460,7 @@ def test_results_show_themselves_in_a_notebook(jury: api.Run) -> None:
     assert "3.40" in parsed(jury._repr_html_() or "").text
 
 
-def test_a_comparison_and_duels_show_themselves_too(simple: api.Run, server: JudgeServer, tmp_path: Path) -> None:
+def test_a_comparison_and_duels_show_themselves_too(simple: looking.Run, server: JudgeServer, tmp_path: Path) -> None:
     shown = parsed(package.compare(simple, "base", "revised")._repr_html_())  # type: ignore[attr-defined]
     assert "no difference shown" in shown.text
     judge_by(server, honest)
@@ -469,11 +469,11 @@ def test_a_comparison_and_duels_show_themselves_too(simple: api.Run, server: Jud
         RECORDS, ("a", "b"), rubrics="fluency", judge="openai/judge-1", base_url=server.base_url, out=out
     )
     assert "0.30" in parsed(found._repr_html_()).text  # type: ignore[attr-defined]
-    assert "0.30" in parsed(api.Run(out)._repr_html_() or "").text
+    assert "0.30" in parsed(looking.Run(out)._repr_html_() or "").text
 
 
 def test_a_run_without_a_file_is_only_named(tmp_path: Path) -> None:
-    assert api.Run(tmp_path / "none.db")._repr_html_() is None
+    assert looking.Run(tmp_path / "none.db")._repr_html_() is None
 
 
 NAMES = "abcdefg"
@@ -504,7 +504,7 @@ def test_letters_of_a_chain() -> None:
 def test_rankings_put_the_highest_mean_first_and_name_the_test(evaluate: Evaluate, write_items: WriteItems) -> None:
     """Twelve sources on which one system is always better: told apart from the worst, in bold alone."""
     scores: list[int | None] = [5, 4, 5, 4, 5, 5, 4, 5, 5, 4, 5, 5, 1, 2, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1]
-    evaluate.server.plan = judging({"a": scores})
+    evaluate.server.plan = scoring({"a": scores})
     records = [{**record(n, "low" if n >= 12 else "high"), "id": f"p{n % 12}"} for n in reversed(range(24))]
     section = page_of(evaluate(write_items(records), judge=A)).by_id("ranking")
     rows = section.one("tbody").all("tr")
@@ -514,7 +514,7 @@ def test_rankings_put_the_highest_mean_first_and_name_the_test(evaluate: Evaluat
     assert "corrected by Holm over 1 test (5 %)" in section.text
 
 
-def test_too_few_sources_are_told_instead_of_letters_that_mean_nothing(simple: api.Run) -> None:
+def test_too_few_sources_are_told_instead_of_letters_that_mean_nothing(simple: looking.Run) -> None:
     """Five sources have 2^5 sign flips: no p below 2/32, whatever the difference."""
     section = page_of(simple).by_id("ranking")
     assert "4 sources cannot tell any two apart" in section.text

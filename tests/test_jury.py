@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from conftest import Command, Evaluate, WriteItems, item
-from jurybox import api
+from jurybox.api import looking
 from jurybox.errors import SetupError
-from jurybox.report import JuryCombine, JurySummary, Summary, summary_text
+from jurybox.report.jury import JuryCombine, JurySummary
+from jurybox.report.summary import Summary
+from jurybox.report.table import summary_text
 from jurybox.stats.agreement import Level
 from server import Answer, Plan, Request, completion
 
@@ -55,7 +57,7 @@ def test_the_jury_combines_each_item(
     evaluate: Evaluate, write_items: WriteItems, jury: JuryCombine, value: float
 ) -> None:
     judged(evaluate, write_items, THREE)
-    found = the_jury(api.show(evaluate.out, jury=jury))
+    found = the_jury(looking.show(evaluate.out, jury=jury))
     estimate = found.systems["base"]["fluency"]
     assert estimate.value == pytest.approx(value)
     assert (estimate.n, estimate.n_unscored) == (4, 0)
@@ -77,7 +79,7 @@ def test_a_judge_that_scored_nothing_leaves_the_jury_without_a_score(
     evaluate: Evaluate, write_items: WriteItems, jury: JuryCombine
 ) -> None:
     judged(evaluate, write_items, {"a": [1, 2], "b": [None, None]})
-    estimate = api.show(evaluate.out, jury=jury).main.systems["base"]["fluency"]
+    estimate = looking.show(evaluate.out, jury=jury).main.systems["base"]["fluency"]
     assert (estimate.value, estimate.n, estimate.n_unscored) == (None, 0, 2)
 
 
@@ -100,7 +102,7 @@ def test_a_jury_that_has_not_met_yet_has_no_table(evaluate: Evaluate, write_item
     connection.execute("DELETE FROM judgments")
     connection.commit()
     connection.close()
-    summary = api.show(evaluate.out)
+    summary = looking.show(evaluate.out)
     assert the_jury(summary).systems == {}
     assert the_jury(summary).alpha["fluency"]["ordinal"].value is None
     assert "Jury" not in summary_text(summary)
@@ -139,7 +141,7 @@ def test_a_judge_that_cannot_judge_a_rubric_is_not_on_its_panel(evaluate: Evalua
     )
     connection.commit()
     connection.close()
-    found = the_jury(api.show(evaluate.out))
+    found = the_jury(looking.show(evaluate.out))
     assert found.panels == {"fluency": (A, B)}
     assert found.judge == f"jury(mean: {A} + {B})"
     assert found.systems["base"]["fluency"].n == 4

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from conftest import Evaluate, WriteItems, item
-from jurybox import api
+from jurybox.api import jobs, judging
 from jurybox.errors import JudgeFailure, JudgeRejection, JudgeSpecError, SetupError, StoreError, WeightsError
 from jurybox.judges import Judge, Settings, make_judge
 from jurybox.judges.cores import default_threads, physical_cores
@@ -248,7 +248,7 @@ def test_a_run_with_digits_shares_the_material_and_keeps_the_probabilities(
     """From data to store: layout `shared` by default, the second rubric cheap, the distribution stored and replayed."""
     data, out = write_items(1), tmp_path / "run.db"
     judges = [SPEC, "baseline/length"]
-    run = api.evaluate(data, rubrics="fluency,faithfulness", judge=judges, answer="digit", out=out)
+    run = judging.evaluate(data, rubrics="fluency,faithfulness", judge=judges, answer="digit", out=out)
     first, second = [judgment for judgment in run.judgments() if judgment.judge == SPEC]
     assert "|shared/digit|" in first.signature
     assert first.reply is not None
@@ -261,11 +261,11 @@ def test_a_run_with_digits_shares_the_material_and_keeps_the_probabilities(
         assert judgment.verdict == read(judgment.reply, (rubric,), "digit")[rubric.name]
         assert judgment.cost == 0.0
     replay = f"replay/{out}#{SPEC}"
-    again = api.evaluate(
+    again = judging.evaluate(
         data, rubrics="fluency,faithfulness", judge=replay, answer="digit", layout="shared", out=tmp_path / "again.db"
     )
     assert [judgment.reply for judgment in again.judgments()] == [first.reply, second.reply]
-    plan = api.plan(data, rubrics="fluency,faithfulness", judge=judges, answer="digit", out=out)
+    plan = judging.plan(data, rubrics="fluency,faithfulness", judge=judges, answer="digit", out=out)
     assert plan.judges[SPEC].calls == 0, "what is stored is not asked again"
 
 
@@ -357,10 +357,10 @@ def test_a_run_file_refuses_another_model_under_the_same_name(write_items: Write
     data, out = write_items(1), tmp_path / "run.db"
     options: dict[str, Any] = {"rubrics": "fluency", "judge": "local/model.gguf", "out": out}
     with pytest.raises(JudgeRejection):
-        api.evaluate(data, **options)
+        judging.evaluate(data, **options)
     gguf(path, {**TEMPLATE, "general.name": "another"})
     with pytest.raises(StoreError, match=r"with model [0-9a-f]{64}, and now it is"):
-        api.evaluate(data, **options)
+        judging.evaluate(data, **options)
 
 
 def test_all_spellings_of_a_step_are_added_up() -> None:
@@ -442,9 +442,9 @@ def test_digit_does_not_fit_a_form_and_asks_for_a_number_alone() -> None:
     ],
 )
 def test_the_layout_is_the_users_then_what_the_judges_agree_on(judges: list[str], layout: Any, expected: str) -> None:
-    job = api.make_job([item(1)], "fluency", judges, layout=layout, base_url="http://127.0.0.1:1/v1")
+    job = jobs.make_job([item(1)], "fluency", judges, layout=layout, base_url="http://127.0.0.1:1/v1")
     assert {sheet.layout for sheet in job.sheets} == {expected}
-    own = api.make_job([item(1)], "contradiction", judges, base_url="http://127.0.0.1:1/v1")
+    own = jobs.make_job([item(1)], "contradiction", judges, base_url="http://127.0.0.1:1/v1")
     assert {sheet.layout for sheet in own.sheets} == {"form"}, "a rubric's own wish comes first"
 
 
@@ -452,4 +452,4 @@ def test_threads_leave_a_core_free() -> None:
     assert 1 <= physical_cores() <= (os.cpu_count() or 1)
     assert default_threads() == max(physical_cores() - 1, 1)
     with pytest.raises(SetupError, match="--threads 0: should be 1 or more"):
-        api.make_job([item(1)], "fluency", SPEC, threads=0)
+        jobs.make_job([item(1)], "fluency", SPEC, threads=0)

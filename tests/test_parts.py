@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from jurybox.api import export, show
-from jurybox.api.looking import path_of
+from jurybox.api.looking import export, path_of, show
 from jurybox.errors import StoreError
 from jurybox.rubrics import builtin
 from jurybox.store import Entry, RunReader, Series

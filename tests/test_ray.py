@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 from conftest import WriteItems, assert_right, command_line, item
-from jurybox.api import Run, aevaluate, evaluate
-from jurybox.api.looking import path_of
+from jurybox.api.judging import aevaluate, evaluate
+from jurybox.api.looking import Run, path_of
 from jurybox.errors import JudgeRejection, StoreError
 from jurybox.runner.cluster.writer import JUDGMENTS_A_PART
 from jurybox.store import RunReader

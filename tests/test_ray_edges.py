@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from jurybox.api import duel, evaluate, plan, show
+from jurybox.api.duels import duel
+from jurybox.api.judging import evaluate, plan
+from jurybox.api.looking import show
 from jurybox.errors import DataError, SetupError, StoreError
-from jurybox.report import plan_text
+from jurybox.report.plans import plan_text
 from jurybox.runner.cluster.governor import Governor
 from jurybox.runner.cluster.twins import Summaries, is_among
 from jurybox.store.parts import open_folder, written_by_us

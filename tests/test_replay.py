@@ -9,7 +9,7 @@ import pytest
 
 import server as answers
 from conftest import Evaluate, WriteItems, assert_right, item
-from jurybox.api import Run
+from jurybox.api.looking import Run
 from jurybox.errors import StoreError
 from jurybox.types import Verdict
 

@@ -14,12 +14,12 @@ from aiohttp import web
 from scipy import stats as scipy_stats
 
 from conftest import Command, Evaluate, WriteItems
-from jurybox import api
+from jurybox.api import looking
 from jurybox.errors import SetupError
-from jurybox.report import summary_text
 from jurybox.report.browse_index import read_index
 from jurybox.report.browse_tables import judge_tables
 from jurybox.report.plain_table import plain_table
+from jurybox.report.table import summary_text
 from jurybox.stats import COMBINING, Combine, mean_agreement, mean_spread
 from jurybox.store import RunReader
 from jurybox.types import Estimate
@@ -163,7 +163,7 @@ def test_the_command_line_takes_the_same_words(jurybox: Command, evaluate: Evalu
     assert wrong.returncode == 2
     assert "'mean', 'median', 'mode'" in wrong.stderr
     with pytest.raises(SetupError, match="unknown combine 'medain'"):
-        api.show(evaluate.out, combine="medain")  # type: ignore[arg-type]
+        looking.show(evaluate.out, combine="medain")  # type: ignore[arg-type]
 
 
 # What was spent
@@ -208,6 +208,6 @@ def test_the_table_is_the_same_with_numpy_and_without(evaluate: Evaluate, write_
 
 def test_one_judge_and_one_sample_are_shown_without_numpy(evaluate: Evaluate, write_items: WriteItems) -> None:
     run = evaluate(write_items(3))
-    code = f"import sys; from jurybox import api; api.show({str(run.path)!r}); print('numpy' in sys.modules)"
+    code = f"import sys, jurybox; jurybox.show({str(run.path)!r}); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

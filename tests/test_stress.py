@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 import jurybox
-from jurybox.api import show_stress
+from jurybox.api.stressing import show_stress
 from jurybox.errors import DataError, JudgeSpecError, RubricError, SetupError, StoreError
 from jurybox.judges import PROVIDERS
-from jurybox.report import Stress, failed_gates, refuse_odd_gates, stress_text
+from jurybox.report.stress import Stress
+from jurybox.report.stress_gates import failed_gates, refuse_odd_gates
+from jurybox.report.stress_text import stress_text
 from jurybox.rubrics import builtin
 from jurybox.types import Estimate
 

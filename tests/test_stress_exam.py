@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-from jurybox.api import prepare_stress
+from jurybox.api.stressing import prepare_stress
 from jurybox.data import Dataset
 from jurybox.fields import characters
 from jurybox.perturb.change import Edit, Kind, Made, Place

@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
-from jurybox.report import JudgeSummary, Summary, plan_text, summary_text
-from jurybox.report.table import sparkline
+from jurybox.report.judge import JudgeSummary
+from jurybox.report.plans import plan_text
+from jurybox.report.summary import Summary
+from jurybox.report.table import sparkline, summary_text
 from jurybox.rubrics import packs
 from jurybox.runner import Plan
 from jurybox.runner.plan import JudgePlan

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from conftest import Command
-from jurybox import api
+from jurybox.api import judging
 
 Rate = Callable[[int, int], Any]
 HEAD = "id,system,rubric,rater,score\n"
@@ -63,7 +63,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, (sources, systems, judge, rate, missing) in RUNS.items():
             data = folder / f"{name}.jsonl"
             data.write_text("".join(records(sources, systems, rate, missing)), "utf-8")
-            api.evaluate(data, rubrics="fluency", judge=f"baseline/{judge}", out=folder / f"{name}.db", cache=False)
+            judging.evaluate(data, rubrics="fluency", judge=f"baseline/{judge}", out=folder / f"{name}.db", cache=False)
     return folder
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from conftest import WriteItems, assert_right
-from jurybox.api import evaluate
 from jurybox.api.jobs import make_job
+from jurybox.api.judging import evaluate
 from jurybox.api.looking import path_of
 from jurybox.api.scaling import gpus_of
 from jurybox.errors import JudgeRejection

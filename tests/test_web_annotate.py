@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from jurybox import api
+from jurybox.api import agreeing
 from jurybox.report.annotating import ORDERS
 from jurybox.store import AnnotationLog, RunReader, current_ratings, history, item_keys
 from kettles import made, rating, reading, recorded, run, served  # noqa: F401
@@ -103,7 +103,7 @@ def test_agree_sees_ratings_at_once(served: Served, run: Path) -> None:
     with RunReader(run) as reader:
         mine = {one.rubric for one in current_ratings(reader, "ann")}
     assert mine == {"fluency", "aspect_coverage"}
-    assert set(api.agree(run).rubrics) == mine
+    assert set(agreeing.agree(run).rubrics) == mine
 
 
 def test_ratings_go_in_beside_a_run_that_writes(served: Served, run: Path) -> None:

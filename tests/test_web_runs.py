@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from conftest import Command, Evaluate, command_line
-from jurybox import api
+from jurybox.api import duels
 from jurybox.errors import SetupError
 from jurybox.report.browse_index import read_index, renew_index
 from jurybox.store import RunReader
@@ -135,7 +135,7 @@ def test_a_run_file_that_is_deleted_is_said_to_be_gone_and_comes_back(run: Path,
 
 def test_duels_are_shown_as_duels(tmp_path: Path) -> None:
     rows = [{**record(number, system), "id": f"k{number}"} for number in range(3) for system in ("long one", "b")]
-    found = api.duel(rows, ["long one", "b"], rubrics="fluency", judge="baseline/length", out=tmp_path / "duels.db")
+    found = duels.duel(rows, ["long one", "b"], rubrics="fluency", judge="baseline/length", out=tmp_path / "duels.db")
     assert found is not None
     with Served(tmp_path / "duels.db") as server:
         import time

@@ -11,27 +11,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from jurybox.api import (
-        Run,
-        aduel,
-        aevaluate,
-        agree,
-        astress,
-        calibrate,
-        calibrations,
-        compare,
-        duel,
-        estimate,
-        evaluate,
-        export,
-        export_ratings,
-        import_ratings,
-        judge_card,
-        plan,
-        report,
-        show,
-        stress,
-    )
+    from jurybox.api.agreeing import agree
+    from jurybox.api.annotating import export_ratings, import_ratings
+    from jurybox.api.calibrating import calibrate, calibrations
+    from jurybox.api.carding import judge_card
+    from jurybox.api.comparing import compare
+    from jurybox.api.duels import aduel, duel
+    from jurybox.api.estimating import estimate
+    from jurybox.api.judging import aevaluate, evaluate, plan
+    from jurybox.api.looking import Run, export, show
+    from jurybox.api.reporting import report
+    from jurybox.api.stressing import astress, stress
     from jurybox.errors import (
         DataError,
         JudgeFailure,
@@ -47,27 +37,17 @@ if TYPE_CHECKING:
     from jurybox.web import serve
 
 _ROOMS = {
-    "jurybox.api": (
-        "Run",
-        "aduel",
-        "aevaluate",
-        "agree",
-        "astress",
-        "calibrate",
-        "calibrations",
-        "compare",
-        "duel",
-        "estimate",
-        "evaluate",
-        "export",
-        "export_ratings",
-        "import_ratings",
-        "judge_card",
-        "plan",
-        "report",
-        "show",
-        "stress",
-    ),
+    "jurybox.api.agreeing": ("agree",),
+    "jurybox.api.annotating": ("export_ratings", "import_ratings"),
+    "jurybox.api.calibrating": ("calibrate", "calibrations"),
+    "jurybox.api.carding": ("judge_card",),
+    "jurybox.api.comparing": ("compare",),
+    "jurybox.api.duels": ("aduel", "duel"),
+    "jurybox.api.estimating": ("estimate",),
+    "jurybox.api.judging": ("aevaluate", "evaluate", "plan"),
+    "jurybox.api.looking": ("Run", "export", "show"),
+    "jurybox.api.reporting": ("report",),
+    "jurybox.api.stressing": ("astress", "stress"),
     "jurybox.errors": (
         "DataError",
         "JudgeFailure",

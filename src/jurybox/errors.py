@@ -82,3 +82,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
     return f"unknown {kind} '{name}'.{hint} Available: {', '.join(names)}"
+
+
+def refuse_unknown_choice(option: str, choice: str, known: Iterable[str]) -> None:
+    if choice not in known:
+        raise SetupError(f"--{option}: {unknown_name(option, choice, known)}")

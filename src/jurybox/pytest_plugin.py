@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from jurybox.api import Data
-    from jurybox.report import Stress, Summary
+    from jurybox.api.jobs import Data
+    from jurybox.report.stress import Stress
+    from jurybox.report.summary import Summary
     from jurybox.types import Estimate, Rubric
 
 JUDGE = "embedded"
@@ -53,12 +54,12 @@ class Jurybox:
 
         `strict` fails when anything ends unscored. Other options are those of `jurybox.evaluate`.
         """
-        from jurybox import api
-        from jurybox.report import summary_text
+        from jurybox.api import judging
+        from jurybox.report.table import summary_text
 
         __tracebackhide__ = True
         _refuse_unknown(at_least, rubrics)
-        run = api.evaluate(data, rubrics=rubrics, judge=judge, out=options.pop("out", self._file("run")), **options)
+        run = judging.evaluate(data, rubrics=rubrics, judge=judge, out=options.pop("out", self._file("run")), **options)
         found = run.show()
         failed = [line for rubric, least in at_least.items() for line in _below(found, rubric, least)]
         if strict and found.unscored:
@@ -81,15 +82,16 @@ class Jurybox:
         Bounds are by figure, as in `at_least={"detection": 0.8}, at_most={"attack": 0.05}`, for every rubric or for
         one (`"faithfulness.detection"`). Other options are those of `jurybox.stress`.
         """
-        from jurybox import api
-        from jurybox.report import failed_gates, refuse_odd_gates, stress_text
+        from jurybox.api import jobs, stressing
+        from jurybox.report.stress_gates import failed_gates, refuse_odd_gates
+        from jurybox.report.stress_text import stress_text
 
         __tracebackhide__ = True
-        names = [rubric.name for rubric in api.find_rubrics(rubrics)]
+        names = [rubric.name for rubric in jobs.find_rubrics(rubrics)]
         for option, bounds in (("at_least", at_least), ("at_most", at_most)):
             refuse_odd_gates(option, bounds or {}, names)
         out = options.pop("out", self._file("stress"))
-        found = api.stress(data, rubrics=rubrics, judge=judge, out=out, **options)
+        found = stressing.stress(data, rubrics=rubrics, judge=judge, out=out, **options)
         _fail("the judge falls short", failed_gates(found, at_least or {}, at_most or {}), stress_text(found))
         return found
 
@@ -99,10 +101,10 @@ class Jurybox:
 
 
 def _refuse_unknown(at_least: Mapping[str, float], rubrics: str | Sequence[str | Rubric]) -> None:
-    from jurybox import api
+    from jurybox.api import jobs
     from jurybox.errors import SetupError, unknown_name
 
-    known = [rubric.name for rubric in api.find_rubrics(rubrics)]
+    known = [rubric.name for rubric in jobs.find_rubrics(rubrics)]
     for rubric in at_least:
         if rubric not in known:
             raise SetupError(f"at_least: {unknown_name('rubric', rubric, known)}")

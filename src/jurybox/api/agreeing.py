@@ -7,8 +7,8 @@ from pathlib import Path
 from jurybox.api.looking import Run, path_of
 from jurybox.data import read_ratings
 from jurybox.errors import StoreError
-from jurybox.report import holds_duels
 from jurybox.report.agree import Agreement, agreement
+from jurybox.report.duels import holds_duels
 from jurybox.stats.figures import RESAMPLES, SEED
 from jurybox.store import RunReader
 

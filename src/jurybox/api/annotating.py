@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jurybox.api.jobs import refuse_unknown_choice
 from jurybox.api.looking import Run, path_of
 from jurybox.data.rating import Intake
 from jurybox.data.rating_files import RATING_FORMATS, RatingFormat, read_rating_file
+from jurybox.errors import refuse_unknown_choice
 from jurybox.report import rating_files
 from jurybox.report.annotating import catalogue, rated_rubrics
 from jurybox.report.rating_files import Exported

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed
 from pathlib import Path
 
-from jurybox.api.jobs import refuse_unknown_choice
 from jurybox.api.looking import Run, path_of
 from jurybox.data import read_ratings
-from jurybox.errors import StoreError
-from jurybox.report import holds_duels
+from jurybox.errors import StoreError, refuse_unknown_choice
 from jurybox.report.calibrate import THE_RUN, Fit, KeptCalibrations, fit_calibrations, refuse_bad_name
 from jurybox.report.calibrated import uncalibrated as uncalibrated_series
+from jurybox.report.duels import holds_duels
 from jurybox.stats import CALIBRATION_CHOICES, CalibrationChoice
 from jurybox.store import CalibrationBook, RunReader, named_calibrations
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from jurybox.api.jobs import refuse_unknown_choice
 from jurybox.api.looking import Run, path_of
-from jurybox.errors import StoreError
-from jurybox.report import JURY_COMBINES, Comparison, JuryCombine, compare_systems, holds_duels
+from jurybox.errors import StoreError, refuse_unknown_choice
+from jurybox.report.compare import Comparison, compare_systems
+from jurybox.report.duels import holds_duels
+from jurybox.report.jury import JURY_COMBINES, JuryCombine
 from jurybox.stats import COMBINES, Combine
 from jurybox.store import RunReader
 

@@ -12,7 +12,7 @@ from jurybox.api.judging import aevaluate, default_out
 from jurybox.api.looking import Run, path_of
 from jurybox.data import Dataset, PairedDataset
 from jurybox.errors import SetupError, StoreError
-from jurybox.report import Duels, holds_duels, summarise_duels
+from jurybox.report.duels import Duels, holds_duels, summarise_duels
 from jurybox.store import RunReader
 from jurybox.types import Rubric
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from jurybox.api.looking import Run, path_of
 from jurybox.data import read_ratings
 from jurybox.errors import SetupError, StoreError
-from jurybox.report import holds_duels
+from jurybox.report.duels import holds_duels
 from jurybox.report.estimate import Estimates, estimate_run
 from jurybox.stats.bootstrap import SEED
 from jurybox.store import RunReader

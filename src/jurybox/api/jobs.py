@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from jurybox.data import Dataset, FileSet, PairedDataset, Ratings, is_several, read_ratings
-from jurybox.errors import JudgeSpecError, SetupError, unknown_name
+from jurybox.errors import JudgeSpecError, SetupError, refuse_unknown_choice
 from jurybox.judges import Judge, Settings, make_judge
 from jurybox.prompts import Sheet, duel_sheets, sheets
 from jurybox.rubrics import load
@@ -170,8 +170,3 @@ def _replies(path: str) -> EarlierReplies:
 
     file, _, judge = path.partition("#")
     return EarlierReplies(path_of(file), judge or None)
-
-
-def refuse_unknown_choice(option: str, choice: str, known: Sequence[str]) -> None:
-    if choice not in known:
-        raise SetupError(f"--{option}: {unknown_name(option, choice, known)}")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from jurybox import __version__
-from jurybox.api.jobs import DEFAULT_JUDGE, Data, make_job, refuse_unknown_choice
+from jurybox.api.jobs import DEFAULT_JUDGE, Data, make_job
 from jurybox.api.looking import Run
 from jurybox.data import PairedDataset
-from jurybox.errors import SetupError, StoreError
+from jurybox.errors import SetupError, StoreError, refuse_unknown_choice
 from jurybox.runner import Job, Plan, Progress, execute, make_plan
 from jurybox.store import ReplyCache, RunFile, RunReader, default_path
 from jurybox.types import Rubric

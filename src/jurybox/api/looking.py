@@ -7,21 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jurybox.addresses import is_address
-from jurybox.api.jobs import refuse_unknown_choice
-from jurybox.errors import StoreError
-from jurybox.report import (
-    JURY_COMBINES,
-    JuryCombine,
-    Summary,
-    apply_calibration,
-    export_rows,
-    export_run,
-    holds_duels,
-    summarise,
-    summarise_duels,
-)
-from jurybox.report.html.notebook import duels_html, summary_html
-from jurybox.runner import Tally
+from jurybox.errors import StoreError, refuse_unknown_choice
+from jurybox.report.calibrated import apply_calibration
+from jurybox.report.duels import holds_duels, summarise_duels
+from jurybox.report.export import export_rows, export_run
+from jurybox.report.jury import JURY_COMBINES, JuryCombine
+from jurybox.report.summary import Summary, summarise
 from jurybox.stats import COMBINES, Combine
 from jurybox.store import RunReader
 from jurybox.types import Judgment
@@ -30,7 +21,10 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    from jurybox.report import Agreement, Comparison, Estimates
+    from jurybox.report.agree import Agreement
+    from jurybox.report.compare import Comparison
+    from jurybox.report.estimate import Estimates
+    from jurybox.runner import Tally
 
 
 class Run:
@@ -50,6 +44,8 @@ class Run:
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing but the name where the file has nothing to show yet."""
+        from jurybox.report.html.notebook import duels_html, summary_html  # pages are heavy, and notebooks few
+
         try:
             with RunReader(path_of(self)) as reader:
                 if not reader.signatures():

@@ -1,15 +1,9 @@
-"""`report`: one self-contained page about a run.
-
-The function has the name of the command, and `jurybox.report` is also the room where reports are made. Both are one
-name to Python, so the room is made callable: `jurybox.report(run)` writes the page.
-"""
+"""`report`: one self-contained page about a run."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from jurybox.api.carding import Tested, tested_document
@@ -57,13 +51,3 @@ def stress_told(stress: Tested) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise SetupError(f"--stress {stress}: is no document of `jurybox stress --json`")
     return found
-
-
-class _CallableRoom(ModuleType):
-    """The room `jurybox.report`, which writes a page when it is called."""
-
-    def __call__(self, run: str | Path | Run, out: str | Path | None = None, **options: Any) -> Path:
-        return report(run, out, **options)
-
-
-sys.modules["jurybox.report"].__class__ = _CallableRoom

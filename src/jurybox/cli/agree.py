@@ -24,10 +24,10 @@ def agree(run: str, human: str | None, judge: str | None, resamples: int, seed: 
 
     Says in words whether the judge follows people better than word count, system identity and ROUGE do.
     """
-    from jurybox import api
-    from jurybox.report import agreement_text
+    from jurybox.api import agreeing
+    from jurybox.report.agree_text import agreement_text
 
-    found = api.agree(run, human=human, judge=judge, resamples=resamples, seed=seed)
+    found = agreeing.agree(run, human=human, judge=judge, resamples=resamples, seed=seed)
     if as_json:
         print_json(found.as_dict())
     else:

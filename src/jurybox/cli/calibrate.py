@@ -50,17 +50,19 @@ def calibrate(
     Shows the judge's error (RMSE) before and after for each rubric. Nothing is applied by itself: `show` and `export`
     take --calibration NAME.
     """
-    from jurybox import api
-    from jurybox.report import fit_text, kept_text
+    from jurybox.api import calibrating
+    from jurybox.report.calibrate_text import fit_text, kept_text
 
     if listed == (name is not None):
         raise click.UsageError("say --name NAME to fit one, or --list to see what the run holds")
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
     if name is None:
-        kept = api.calibrations(run)
+        kept = calibrating.calibrations(run)
         document, text = kept.as_dict(), kept_text(kept, width)
     else:
-        fit = api.calibrate(run, name=name, kind=kind, human=human, judge=judge, rubrics=rubrics, replace=replace)
+        fit = calibrating.calibrate(
+            run, name=name, kind=kind, human=human, judge=judge, rubrics=rubrics, replace=replace
+        )
         document, text = fit.as_dict(), fit_text(fit, width)
     if as_json:
         print_json(document)

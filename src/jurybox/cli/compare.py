@@ -11,7 +11,7 @@ from jurybox.cli.looking import COMBINE, JURY, plain, print_json
 from jurybox.cli.options import JSON
 
 if TYPE_CHECKING:
-    from jurybox.report import JuryCombine
+    from jurybox.report.jury import JuryCombine
     from jurybox.stats import Combine
 
 
@@ -40,13 +40,13 @@ def compare(
 
     p-values are corrected by Holm over everything that is shown. Unscored summaries are bounded, not dropped.
     """
-    from jurybox import api
+    from jurybox.api import comparing
     from jurybox.cli.painting import say
-    from jurybox.report import comparison_text
+    from jurybox.report.compare_text import comparison_text
 
     if everyone == bool(systems):
         raise click.UsageError("name two systems or more, or say --all for every pair")
-    found = api.compare(
+    found = comparing.compare(
         run, *systems, judge=judge, rubrics=rubrics or (), combine=combine, jury=jury, difference=difference
     )
     if as_json:

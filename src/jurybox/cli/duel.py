@@ -12,7 +12,7 @@ from jurybox.cli.looking import UNSCORED, plain, print_json
 from jurybox.cli.options import job_arguments, job_options
 
 if TYPE_CHECKING:
-    from jurybox.report import Duels
+    from jurybox.report.duels import Duels
 
 
 @click.command(options_metavar="--rubrics R [OPTIONS]")
@@ -31,14 +31,14 @@ def duel(ctx: click.Context, /, systems: tuple[str, ...], as_json: bool, strict:
 
 
 def _duel(systems: tuple[str, ...], as_json: bool, strict: bool, arguments: dict[str, Any]) -> int:
-    from jurybox import api
+    from jurybox.api import duels, judging
     from jurybox.cli.session import run_until_stopped
     from jurybox.data import Dataset, PairedDataset
     from jurybox.errors import JudgeRejection
 
-    api.refuse_beside_duels(arguments)
+    duels.refuse_beside_duels(arguments)
     data, columns, limit = (arguments.pop(name) for name in ("data", "columns", "limit"))
-    out = arguments.pop("out") or api.default_out(data, "duel")
+    out = arguments.pop("out") or judging.default_out(data, "duel")
     pairs = PairedDataset(Dataset(data, columns=columns), systems, limit)
     try:
         finished = run_until_stopped({**arguments, "data": pairs, "out": out})
@@ -50,13 +50,13 @@ def _duel(systems: tuple[str, ...], as_json: bool, strict: bool, arguments: dict
     if finished is None or not finished.complete:
         click.echo(f"Interrupted. What was judged is kept in {out}. Go on with the same command.", err=True)
         return INTERRUPTED
-    duels = api.show_duels(finished, pairs)
-    _print(duels, as_json, f"Kept in {out}. Every answer: jurybox export {out} --to FILE.csv")
-    return _exit_status(duels, strict)
+    found = duels.show_duels(finished, pairs)
+    _print(found, as_json, f"Kept in {out}. Every answer: jurybox export {out} --to FILE.csv")
+    return _exit_status(found, strict)
 
 
 def _print(duels: Duels, as_json: bool, hint: str) -> None:
-    from jurybox.report import duels_text
+    from jurybox.report.duel_text import duels_text
 
     if as_json:
         print_json(duels.as_dict())

@@ -42,12 +42,12 @@ def estimate(
     The rated items must be a random sample. Beside each mean: people alone, the judge alone, how many labels the
     estimate is worth, and which items to label next.
     """
-    from jurybox import api
+    from jurybox.api import estimating
 
-    found = api.estimate(run, human=human, judge=judge, rubrics=rubrics, next_labels=next_labels, seed=seed)
+    found = estimating.estimate(run, human=human, judge=judge, rubrics=rubrics, next_labels=next_labels, seed=seed)
     if as_json:
         print_json(found.as_dict())
         return
-    from jurybox.report import estimates_text
+    from jurybox.report.estimate_text import estimates_text
 
     click.echo(plain(estimates_text(found, min(shutil.get_terminal_size((80, 24)).columns, 100))))

@@ -22,7 +22,7 @@ from jurybox.cli.looking import (
 from jurybox.cli.options import JSON, engine_options, job_arguments, job_options
 
 if TYPE_CHECKING:
-    from jurybox.report import JuryCombine
+    from jurybox.report.jury import JuryCombine
     from jurybox.stats import Combine
 
 WRONG_USE = 2
@@ -63,11 +63,11 @@ def _judge(
     jury: JuryCombine = "mean",
     **arguments: Any,
 ) -> int:
-    from jurybox import api
+    from jurybox.api import jobs
     from jurybox.cli.session import run_until_stopped
     from jurybox.errors import JudgeRejection
 
-    refuse_unknown_gates(fail_under, (rubric.name for rubric in api.find_rubrics(arguments["rubrics"])))
+    refuse_unknown_gates(fail_under, (rubric.name for rubric in jobs.find_rubrics(arguments["rubrics"])))
     out = arguments["out"] or _default_out(arguments)
     try:
         finished = run_until_stopped({**arguments, "out": out})
@@ -95,13 +95,13 @@ def _judge(
 
 
 def _default_out(arguments: dict[str, Any]) -> Path:
-    from jurybox import api
+    from jurybox.api import judging
 
     if arguments.get("engine") == "ray":
         from jurybox.api.scaling import results_of
 
         return results_of(arguments["data"])
-    return api.default_out(arguments["data"])
+    return judging.default_out(arguments["data"])
 
 
 @click.command()
@@ -109,10 +109,10 @@ def _default_out(arguments: dict[str, Any]) -> Path:
 @engine_options
 def plan(as_json: bool, **options: Any) -> None:
     """Say what `run` with the same arguments would ask, cost and take. Sends nothing."""
-    from jurybox import api
-    from jurybox.report import plan_text
+    from jurybox.api import judging
+    from jurybox.report.plans import plan_text
 
-    planned = api.plan(**job_arguments(options))
+    planned = judging.plan(**job_arguments(options))
     if as_json:
         print_json(planned.as_dict())
     else:
@@ -146,7 +146,7 @@ def demo(ctx: click.Context, /, pack: str, judge: str, out: str, as_json: bool) 
     """
     from importlib.resources import as_file, files
 
-    from jurybox import api
+    from jurybox.api import reporting
     from jurybox.errors import JudgeSpecError, WeightsError
 
     with as_file(files("jurybox.examples").joinpath(DEMO_DATA[pack])) as data:
@@ -158,7 +158,7 @@ def demo(ctx: click.Context, /, pack: str, judge: str, out: str, as_json: bool) 
                 raise
             click.echo(DEMO_WITHOUT_MODELS.format(why=exc), err=True)
             status = _judge(as_json, (), False, **{**arguments, "judge": ["baseline/length"]})
-        page = api.report(out) if status == 0 else None
+        page = reporting.report(out) if status == 0 else None
         if not as_json:
             click.echo(f"\n{DEMO_SYSTEMS}\n  jurybox run DATA --rubrics {pack}\nThe examples: {data}")
             if page is not None:

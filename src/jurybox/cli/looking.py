@@ -12,7 +12,8 @@ import click
 from jurybox.cli.options import JSON, gate
 
 if TYPE_CHECKING:
-    from jurybox.report import JuryCombine, Summary
+    from jurybox.report.jury import JuryCombine
+    from jurybox.report.summary import Summary
     from jurybox.stats import Combine
 
 Gates = tuple[tuple[str, float], ...]
@@ -69,9 +70,9 @@ def show(
     as_json: bool,
 ) -> None:
     """Show a run: systems x rubrics with mean, interval, n and what went unscored."""
-    from jurybox import api
+    from jurybox.api import looking
 
-    summary = api.show(run, combine=combine, jury=jury, calibration=calibration)
+    summary = looking.show(run, combine=combine, jury=jury, calibration=calibration)
     refuse_unknown_gates(fail_under, summary.main.signatures)
     print_summary(summary, as_json)
     ctx.exit(exit_status(summary, fail_under, strict=False))
@@ -84,10 +85,10 @@ def show(
 @JSON
 def export(run: str, to: str, calibration: str | None, as_json: bool) -> None:
     """Write every judgment of a run to a file, one row each."""
-    from jurybox import api
+    from jurybox.api import calibrating, looking
 
-    count = api.export(run, to, calibration=calibration)
-    raw = {} if calibration is None else api.uncalibrated(run, calibration)
+    count = looking.export(run, to, calibration=calibration)
+    raw = {} if calibration is None else calibrating.uncalibrated(run, calibration)
     if as_json:
         told = {"calibration": calibration, "uncalibrated": raw} if calibration else {}
         print_json({"run": run, "to": to, "judgments": count, **told})
@@ -116,7 +117,7 @@ def plain(text: str) -> str:
 
 def print_summary(summary: Summary, as_json: bool, hint: str = "") -> None:
     from jurybox.cli.painting import say
-    from jurybox.report import summary_text
+    from jurybox.report.table import summary_text
 
     if as_json:
         print_json(summary.as_dict())

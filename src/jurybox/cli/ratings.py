@@ -46,9 +46,9 @@ def import_ratings(
     FILE is a long table (id, system, rubric, rater, score, and if you like comment and at), an export of Label Studio
     (JSON or JSON_MIN), or records of Argilla (its JSON, or the folder of `to_disk`).
     """
-    from jurybox import api
+    from jurybox.api import annotating
 
-    found = api.import_ratings(run, file, kind=kind, rubrics=rubrics, raters=dict(raters))
+    found = annotating.import_ratings(run, file, kind=kind, rubrics=rubrics, raters=dict(raters))
     if as_json:
         print_json(found.as_dict())
     else:
@@ -67,9 +67,9 @@ def export_ratings(
     run: str, to: str, kind: RatingFormat | None, tasks: bool, rubrics: str, seed: int, as_json: bool
 ) -> None:
     """Write people's ratings, or with --tasks the items to rate, for other tools."""
-    from jurybox import api
+    from jurybox.api import annotating
 
-    found = api.export_ratings(run, to, kind=kind, tasks=tasks, rubrics=rubrics, seed=seed)
+    found = annotating.export_ratings(run, to, kind=kind, tasks=tasks, rubrics=rubrics, seed=seed)
     if as_json:
         print_json(found.as_dict())
     else:

@@ -25,9 +25,9 @@ def report(run: str, out: str | None, items: int, stress: str | None, as_json: b
 
     The page is one file. It needs no network and no script, prints, and is light or dark as the reader's machine is.
     """
-    from jurybox import api
+    from jurybox.api import reporting
 
-    page = api.report(run, out, items=items, stress=stress)
+    page = reporting.report(run, out, items=items, stress=stress)
     size = page.stat().st_size
     if as_json:
         print_json({"run": run, "out": str(page), "bytes": size})

@@ -8,11 +8,11 @@ import signal
 import sys
 from typing import Any
 
-from jurybox import api
+from jurybox.api import judging, looking
 from jurybox.cli.bar import make_bar
 
 
-def run_until_stopped(arguments: dict[str, Any]) -> api.Run | None:
+def run_until_stopped(arguments: dict[str, Any]) -> looking.Run | None:
     """The run, finished or interrupted; None when a second Ctrl-C did not let it end."""
     _collect_rarely()
     try:
@@ -28,7 +28,7 @@ def _collect_rarely() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-async def _run(arguments: dict[str, Any]) -> api.Run:
+async def _run(arguments: dict[str, Any]) -> looking.Run:
     """The first signal lets calls under way end, the second does not wait."""
     stop = asyncio.Event()
     working = asyncio.current_task()
@@ -42,4 +42,4 @@ async def _run(arguments: dict[str, Any]) -> api.Run:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupt)
     with make_bar(sys.stderr) as bar:
-        return await api.aevaluate(progress=bar, stop=stop, report=bar.fetching, **arguments)
+        return await judging.aevaluate(progress=bar, stop=stop, report=bar.fetching, **arguments)

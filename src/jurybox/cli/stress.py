@@ -14,8 +14,8 @@ from jurybox.cli.options import Command, gate, job_arguments, job_options
 from jurybox.cli.stress_card import CardOptions
 
 if TYPE_CHECKING:
-    from jurybox.api import Stressing
-    from jurybox.report import Stress
+    from jurybox.api.stressing import Stressing
+    from jurybox.report.stress import Stress
 
 # Options that say what is changed; the others say how the judge is asked.
 _EXAM = ("data", "items", "systems", "kinds", "attacks", "out", "columns", "human", "limit")
@@ -129,10 +129,10 @@ def stress(
 
 
 def _compare(paths: tuple[str, str], as_json: bool) -> None:
-    from jurybox import api
-    from jurybox.report import stress_comparison_text
+    from jurybox.api import stressing
+    from jurybox.report.stress_compare import stress_comparison_text
 
-    found = api.compare_stress_files(*paths)
+    found = stressing.compare_stress_files(*paths)
     if as_json:
         print_json(found.as_dict())
     else:
@@ -150,9 +150,9 @@ class _Gates:
 
 def _show(paths: tuple[str, ...], as_json: bool, gates: _Gates, wanted: CardOptions) -> int:
     """What run files hold; nothing is asked."""
-    from jurybox import api
+    from jurybox.api import stressing
 
-    found = [api.show_stress(path) for path in paths]
+    found = [stressing.show_stress(path) for path in paths]
     for one in found:
         _refuse_gates(gates, list(one.main.rubrics), attacks=True)
     if as_json and len(found) > 1:
@@ -165,12 +165,12 @@ def _show(paths: tuple[str, ...], as_json: bool, gates: _Gates, wanted: CardOpti
 
 
 def _stress(as_json: bool, gates: _Gates, only_plan: bool, wanted: CardOptions, arguments: dict[str, Any]) -> int:
-    from jurybox import api
+    from jurybox.api import jobs, stressing
 
-    rubrics = [rubric.name for rubric in api.find_rubrics(arguments["rubrics"])]
+    rubrics = [rubric.name for rubric in jobs.find_rubrics(arguments["rubrics"])]
     _refuse_gates(gates, rubrics, arguments["attacks"])
     exam = {name: arguments.pop(name) for name in _EXAM}
-    ready = api.prepare_stress(rubrics=arguments.pop("rubrics"), seed=arguments.pop("damage_seed"), **exam)
+    ready = stressing.prepare_stress(rubrics=arguments.pop("rubrics"), seed=arguments.pop("damage_seed"), **exam)
     asked = {**arguments, "data": ready.items, "rubrics": ready.rubrics, "out": ready.out}
     asked["seed"] = asked.pop("judge_seed")
     if only_plan:
@@ -206,10 +206,10 @@ def _judge(ready: Stressing, asked: dict[str, Any], as_json: bool, gates: _Gates
 
 
 def _say_plan(ready: Stressing, asked: dict[str, Any], as_json: bool) -> None:
-    from jurybox import api
-    from jurybox.report import plan_text
+    from jurybox.api import judging
+    from jurybox.report.plans import plan_text
 
-    planned = api.plan(**asked)
+    planned = judging.plan(**asked)
     if as_json:
         print_json(planned.as_dict())
     else:
@@ -221,9 +221,9 @@ def _say_plan(ready: Stressing, asked: dict[str, Any], as_json: bool) -> None:
 
 def _say_calls(ready: Stressing, asked: dict[str, Any]) -> None:
     """Before anything is sent: how much is asked. A walk over the calls without sending any."""
-    from jurybox import api
+    from jurybox.api import judging
 
-    planned = api.plan(**asked)
+    planned = judging.plan(**asked)
     calls = sum(judge.calls for judge in planned.judges.values())
     known = sum(judge.stored + judge.reused for judge in planned.judges.values())
     good = "summary" if ready.exam.summaries == 1 else "summaries"
@@ -232,7 +232,7 @@ def _say_calls(ready: Stressing, asked: dict[str, Any]) -> None:
 
 
 def _refuse_gates(gates: _Gates, rubrics: list[str], attacks: bool) -> None:
-    from jurybox.report import refuse_odd_gates
+    from jurybox.report.stress_gates import refuse_odd_gates
 
     for option, bounds in (("--fail-under", gates.fail_under), ("--fail-over", gates.fail_over)):
         refuse_odd_gates(option, dict(bounds), rubrics)
@@ -241,7 +241,7 @@ def _refuse_gates(gates: _Gates, rubrics: list[str], attacks: bool) -> None:
 
 
 def _print(found: Stress, as_json: bool, hint: str) -> None:
-    from jurybox.report import stress_text
+    from jurybox.report.stress_text import stress_text
 
     if as_json:
         print_json(found.as_dict())
@@ -251,7 +251,7 @@ def _print(found: Stress, as_json: bool, hint: str) -> None:
 
 
 def _exit_status(found: Stress, gates: _Gates) -> int:
-    from jurybox.report import failed_gates
+    from jurybox.report.stress_gates import failed_gates
 
     failed = failed_gates(found, dict(gates.fail_under), dict(gates.fail_over))
     for line in failed:

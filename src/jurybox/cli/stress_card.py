@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from jurybox.report import Stress
+    from jurybox.report.stress import Stress
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,15 @@ class CardOptions:
         if self.runs and self.card is None:
             raise click.UsageError("--agree is for the card: give --card FILE.html, or use `jurybox agree RUN.db`")
         if self.card is not None:
-            from jurybox import api
+            from jurybox.api import carding
 
-            api.refuse_card(self.card, self.runs)
+            carding.refuse_card(self.card, self.runs)
 
     def write(self, tested: Sequence[Stress | str]) -> None:
         """The page, if one is wanted; where it is goes to standard error, which leaves --json alone."""
         if self.card is None:
             return
-        from jurybox import api
+        from jurybox.api import carding
 
-        page = api.judge_card(list(tested), self.card, runs=self.runs, human=self.human)
+        page = carding.judge_card(list(tested), self.card, runs=self.runs, human=self.human)
         click.echo(f"Judge card, for a browser: {page}", err=True)
