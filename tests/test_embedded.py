@@ -278,6 +278,24 @@ def test_a_run_keeps_the_evidence_and_asks_nothing_twice(write_items: WriteItems
         assert kept["sentences"][0]["support"]["field"] == "reviews"
 
 
+def test_a_run_shows_it_the_summaries_of_a_source_together(
+    write_items: WriteItems, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together: list[int] = []
+    look_at = Examiner.look_at
+
+    def counted(self: Examiner, source: Any, summaries: Any) -> None:
+        together.append(len(set(summaries)))
+        look_at(self, source, summaries)
+
+    monkeypatch.setattr(Examiner, "look_at", counted)
+    summaries = {f"s{number}": f"{GOOD} Bought {number + 2} times." for number in range(Embedded.together)}
+    data = write_items([{"id": "p1", "summaries": summaries, **SOURCE}])
+    run = jurybox.evaluate(data, rubrics="faithfulness,fluency,relevance", out=tmp_path / "run.db", threads=1)
+    assert max(together) == Embedded.together
+    assert len(list(run.judgments())) == 3 * Embedded.together
+
+
 def test_what_breaks_on_one_text_is_that_calls_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """A foreign exception ends at the judge's border: the run keeps a `failed` verdict with its words and goes on."""
 

@@ -43,7 +43,8 @@ class Judge(ABC):
 
     `fingerprint` goes into the keys of its calls where the specification alone does not say which model answers.
     `answers` are the ways of answering it has, `preferred_layout` its wish where neither the user nor the rubric has
-    one, and `most_at_once` how many calls it works on together: the runner lets the others wait.
+    one, and `most_at_once` how many calls it works on together: the runner lets the others wait. A computed one may
+    wish to see so many summaries `together`.
 
     One that `gives_several` can answer several samples in one request. The answers of one that is `cached` serve later
     runs too: the key of a call and its address say all that could change them. `in_process` models run on this
@@ -64,6 +65,7 @@ class Judge(ABC):
     answers: frozenset[Answer] = frozenset({"tag", "form", "json"})
     preferred_layout: Layout | None = None
     most_at_once: int | None = None
+    together: int = 1
     gives_several: bool = False
     cached: bool = False
     in_process: bool = False

@@ -74,6 +74,14 @@ class Job:
         """At least so many."""
         return len(self.rubrics) * sum(self.samples_of(judge, least=True) for judge in self.judges)
 
+    @property
+    def in_flight(self) -> int:
+        """Calls under way at a time. Where none is sent anywhere, enough of them to show a judge its summaries
+        together."""
+        wished = max(judge.together for judge in self.judges) * len(self.judges) * len(self.sheets)
+        asked = self.limits.concurrency
+        return max(asked, wished) if all(judge.computed for judge in self.judges) else asked
+
     def samples_of(self, judge: Judge, *, least: bool = False) -> int:
         """A judge that computes says the same however often it is asked: with `auto`, once is enough."""
         if isinstance(self.samples, Until):

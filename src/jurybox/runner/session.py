@@ -43,9 +43,7 @@ class Session:
         # The calls under way, each with whoever waits for its answer.
         self._under_way: dict[bytes, list[asyncio.Future[None]]] = {}
         limits = job.limits
-        self._paces = {
-            judge.spec: Pace(judge, limits.concurrency, budget, limits.rpm, limits.tpm) for judge in job.judges
-        }
+        self._paces = {judge.spec: Pace(judge, job.in_flight, budget, limits.rpm, limits.tpm) for judge in job.judges}
         for spec, shared in (turns or {}).items():
             self._paces[spec].share(shared)
         self._rng = random.Random()  # noqa: S311  jitter, not secrets
@@ -60,7 +58,7 @@ class Session:
 
     async def work(self, data: Iterable[Item], stop: asyncio.Event) -> None:
         groups = self._job.groups(self._ahead(data))
-        workers = [asyncio.create_task(self._worker(groups, stop)) for _ in range(self._job.limits.concurrency)]
+        workers = [asyncio.create_task(self._worker(groups, stop)) for _ in range(self._job.in_flight)]
         stopped = asyncio.create_task(stop.wait())
         finished = asyncio.gather(*workers)
         try:
