@@ -25,8 +25,9 @@ from jurybox.store.parts import JUDGMENTS, Folder, Manifest, PartStore, Stored, 
 from jurybox.types import Item
 
 # Calls in a batch for every call that a worker may have in flight, and batches that it has at a time: the end of one
-# overlaps with the next. Small, because whoever has batches in hand when the data ends works on alone.
-BATCH_FOR_EACH = 2
+# overlaps with the next. Fewer calls, and workers wait for Ray; more, and whoever has batches in hand when the data
+# ends works on alone for longer.
+BATCH_FOR_EACH = 6
 BATCHES_AT_ONCE = 3
 # Batches that each worker should get at least, so that small data is spread too.
 BATCHES_A_WORKER = 4
