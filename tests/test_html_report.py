@@ -461,14 +461,14 @@ def test_results_show_themselves_in_a_notebook(jury: looking.Run) -> None:
 
 
 def test_a_comparison_and_duels_show_themselves_too(simple: looking.Run, server: JudgeServer, tmp_path: Path) -> None:
-    shown = parsed(package.compare(simple, "base", "revised")._repr_html_())  # type: ignore[attr-defined]
+    shown = parsed(package.compare(simple, "base", "revised")._repr_html_())
     assert "no difference shown" in shown.text
     judge_by(server, honest)
     out = tmp_path / "duel.db"
     found = package.duel(
         RECORDS, ("a", "b"), rubrics="fluency", judge="openai/judge-1", base_url=server.base_url, out=out
     )
-    assert "0.30" in parsed(found._repr_html_()).text  # type: ignore[attr-defined]
+    assert "0.30" in parsed(found._repr_html_()).text
     assert "0.30" in parsed(looking.Run(out)._repr_html_() or "").text
 
 

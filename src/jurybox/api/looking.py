@@ -44,13 +44,12 @@ class Run:
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; nothing but the name where the file has nothing to show yet."""
-        from jurybox.report.html.notebook import duels_html, summary_html  # pages are heavy, and notebooks few
-
         try:
             with RunReader(path_of(self)) as reader:
                 if not reader.signatures():
                     return None
-                return duels_html(summarise_duels(reader)) if holds_duels(reader) else summary_html(summarise(reader))
+                found = summarise_duels(reader) if holds_duels(reader) else summarise(reader)
+                return found._repr_html_()
         except StoreError:
             return None
 

@@ -15,6 +15,7 @@ from jurybox.data.ratings import Ratings
 from jurybox.errors import SetupError
 from jurybox.report.agree_data import Facts, Key, Rated, chosen_judge, ratings_by_rubric, scores_of
 from jurybox.report.bias import Bias, bias
+from jurybox.report.notebooks import InNotebooks
 from jurybox.report.standing import Standing, standing
 from jurybox.report.summary import summarise
 from jurybox.report.trivial import Trivial, against_trivial
@@ -101,7 +102,7 @@ class RubricAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(InNotebooks):
     """A judge of a run against people. `skipped` are rubrics of the run without ratings, with the reason."""
 
     path: str

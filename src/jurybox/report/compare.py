@@ -13,6 +13,7 @@ from typing import Any, Literal
 from jurybox.errors import SetupError, unknown_name
 from jurybox.report.judge import JudgeSummary
 from jurybox.report.jury import JuryCombine
+from jurybox.report.notebooks import InNotebooks
 from jurybox.report.pairing import Meeting, item_scores
 from jurybox.report.summary import Summary, summarise
 from jurybox.stats import Combine, holm
@@ -80,7 +81,7 @@ class RubricComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(InNotebooks):
     """Every pair on every rubric. `tests` is over how many Holm corrects; `unfinished` counts judgments to be made."""
 
     path: str

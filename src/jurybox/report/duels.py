@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from jurybox.report.notebooks import InNotebooks
 from jurybox.stats import bounded_mean, ranking, wilson
 from jurybox.stats.bradley_terry import Result
 from jurybox.store import RunReader
@@ -65,7 +66,7 @@ class RubricDuels:
 
 
 @dataclass(frozen=True, slots=True)
-class Duels:
+class Duels(InNotebooks):
     """A whole run of duels: judge -> rubric -> duels. `unfinished` counts judgments still to be made."""
 
     path: str

@@ -18,6 +18,7 @@ from jurybox.errors import SetupError, unknown_name
 from jurybox.report.agree_data import Key, ratings_by_rubric
 from jurybox.report.judge import JudgeSummary
 from jurybox.report.jury import JurySummary
+from jurybox.report.notebooks import InNotebooks
 from jurybox.report.summary import Summary, summarise
 from jurybox.stats.bootstrap import SEED
 from jurybox.stats.calibrate import CALIBRATION_KINDS, CalibrationCheck, CalibrationKind, check_calibration
@@ -108,7 +109,7 @@ class RubricEstimates:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimates:
+class Estimates(InNotebooks):
     """A run's estimates. `unrated` rubrics have no human rating; `foreign` rated items are not in the run."""
 
     run: str

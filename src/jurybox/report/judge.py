@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from jurybox.report.notebooks import InNotebooks
 from jurybox.store import NamedCalibration
 from jurybox.types import Estimate, Signature, Status
 
@@ -43,7 +44,7 @@ class QuoteCount:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeSummary:
+class JudgeSummary(InNotebooks):
     """What one judge said: system -> rubric -> estimate. `samples` has the rubrics with several samples an item,
     `lacks` what its server turned out not to have, each with the server's words. `distributions` is system -> rubric ->
     how many items have a score nearest to 1, 2, 3, 4, 5.

@@ -11,6 +11,7 @@ from jurybox.report.browse_tables import judge_tables
 from jurybox.report.browsing import RunIndex
 from jurybox.report.judge import JudgeSummary, QuoteCount
 from jurybox.report.jury import BASELINE, JuryCombine, JurySummary, convene
+from jurybox.report.notebooks import InNotebooks
 from jurybox.report.plain_table import plain_table
 from jurybox.report.sample_spread import sample_summaries
 from jurybox.stats import Combine
@@ -19,7 +20,7 @@ from jurybox.types import Signature
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(InNotebooks):
     """A whole run. `missing` counts judgments that the run set out for and has not made yet."""
 
     path: str

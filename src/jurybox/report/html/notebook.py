@@ -1,9 +1,4 @@
-"""How results look in a notebook: tables instead of `repr`.
-
-Notebooks ask a value for `_repr_html_`. The values themselves stay plain: `types` knows nothing of HTML and the other
-report modules need not either. This module, which does, gives the method to their classes (`equip`); so every result
-that comes out of `report` has it.
-"""
+"""How results look in a notebook: tables instead of `repr`. The results themselves stay plain (`report.notebooks`)."""
 
 from __future__ import annotations
 
@@ -22,12 +17,10 @@ from jurybox.report.judge import JudgeSummary
 from jurybox.report.summary import Summary
 from jurybox.types import Estimate
 
-METHOD = "_repr_html_"
 
-
-def equip() -> None:
-    """Give every kind of result its table."""
-    shown: dict[type, Callable[[Any], str]] = {
+def to_html(result: Any) -> str:
+    """The table of any kind of result."""
+    tables: dict[type, Callable[[Any], str]] = {
         Agreement: agreement_html,
         Comparison: comparison_html,
         Duels: duels_html,
@@ -36,8 +29,7 @@ def equip() -> None:
         JudgeSummary: judge_html,
         Summary: summary_html,
     }
-    for kind, to_html in shown.items():
-        setattr(kind, METHOD, to_html)
+    return next(table(result) for kind, table in tables.items() if isinstance(result, kind))
 
 
 def estimate_html(found: Estimate) -> str:
