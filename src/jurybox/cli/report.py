@@ -32,4 +32,5 @@ def report(run: str, out: str | None, items: int, stress: str | None, as_json: b
     if as_json:
         print_json({"run": run, "out": str(page), "bytes": size})
     else:
-        click.echo(f"Report written to {page} ({size / 1e6:.1f} MB)")
+        told = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+        click.echo(f"Report written to {page} ({told})")
