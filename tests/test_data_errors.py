@@ -276,6 +276,7 @@ def test_a_directory_is_refused(tmp_path: Path) -> None:
 def test_an_absent_file_is_refused(tmp_path: Path) -> None:
     message = refused(tmp_path, ["absent.jsonl", *BASELINE])
     assert message == "jurybox: absent.jsonl: cannot be read: No such file or directory\n"
+    assert refused(tmp_path, ["absent", *BASELINE]) == "jurybox: absent: there is no such file or folder\n"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

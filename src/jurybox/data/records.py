@@ -53,6 +53,8 @@ def _checked_suffix(path: Path | RemoteFile) -> str:
         raise DataError(str(path), None, "cannot be read twice; give a file, or - to read JSONL from standard input")
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
+        if not path.exists():
+            raise DataError(str(path), None, "there is no such file or folder")
         raise DataError(str(path), None, f"unknown kind of file '{suffix}'; known endings: {', '.join(FORMATS)}")
     return suffix
 
