@@ -2,8 +2,8 @@
 
     python bench/stress.py [--minutes M] [--folder F] [--json FILE]
 
-`embedded` and the baselines go through the same exams: damage, harmless edits and attacks on a few good summaries of
-the bundled examples and of the development data. The small language model is slow and is asked about two summaries and
+`embedded` and the baselines go through the same exams: damage, harmless edits and attacks on good summaries of the
+bundled examples and of the development data. The small language model is slow and is asked about a few summaries and
 one kind of damage only. With --folder the run files stay, and the same command goes on where it was stopped.
 Prints one Markdown table, which docs/stress.md shows, and the signatures behind it.
 """
@@ -43,17 +43,20 @@ class Test:
 
 
 def tests() -> Iterator[Test]:
-    """Small ones: together they take minutes on two cores."""
+    """Every bundled example and as many products of the development data: half an hour on two cores."""
     examples = files("jurybox.examples")
     products, health = str(examples / "products.jsonl"), str(examples / "health.jsonl")
     careful = {"systems": ("careful",)}
     rubrics = "faithfulness,aspect_coverage,sentiment_consistency,fluency,specificity"
-    yield Test("product examples", products, rubrics, JUDGES, careful | {"items": 4})
-    yield Test("health examples", health, "contradiction,omission", JUDGES, careful | {"items": 2})
+    yield Test("product examples", products, rubrics, JUDGES, careful)
+    yield Test("health examples", health, "contradiction,omission", JUDGES, careful)
     if DEVELOPMENT.exists():
-        yield Test("SummEval-OP", str(DEVELOPMENT), "faithfulness,aspect_coverage", JUDGES, {"items": 2})
-    few = {"items": 2, "kinds": "break_grammar", "attacks": False, "reasks": 0, "answer": "digit"}
-    yield Test("product examples", products, "fluency", (LANGUAGE_MODEL,), careful | few)
+        yield Test("SummEval-OP", str(DEVELOPMENT), "faithfulness,aspect_coverage", JUDGES, {"items": 8})
+    few = careful | {"kinds": "break_grammar", "attacks": False, "reasks": 0}
+    ways = {"json": {"items": 4, "max_tokens": 80}, "digit": {"items": 2}}
+    for answer, bounds in ways.items():
+        options = few | bounds | {"answer": answer}
+        yield Test(f"product examples, answer {answer}", products, "fluency", (LANGUAGE_MODEL,), options)
 
 
 def crash_tested(test: Test, folder: Path) -> Stress:

@@ -110,6 +110,34 @@ def test_evidence_is_json_and_its_offsets_point_at_the_quoted_text(examiner: Exa
         assert text[passage["start"] : passage["end"]] == passage["text"]
 
 
+@pytest.mark.parametrize(
+    "edited",
+    [
+        f"Here is the summary that you asked for. {GOOD}",
+        f"{GOOD} I hope that this is of use to you.",
+        f"- {GOOD}",
+        GOOD.replace("leather", "lea\u200bther"),
+        GOOD.rstrip("."),
+    ],
+)
+def test_dress_does_not_move_the_likelihood(examiner: Examiner, edited: str) -> None:
+    before, after = examiner.evidence(SOURCE, [GOOD, edited])
+    for name in ("slor", "slor_low", "glue", "lead"):
+        assert after.features[name] == pytest.approx(before.features[name], abs=1e-3), name
+
+
+def test_a_frame_is_left_out_and_offsets_point_into_the_summary_as_given(examiner: Examiner) -> None:
+    framed = f"Please find the summary below. {GOOD} Thank you for reading."
+    _, _, found = examiner.judge(SOURCE, framed, "faithfulness")
+    assert [row["text"] for row in found["sentences"]] == [GOOD]
+    assert all(framed[row["start"] : row["end"]] == row["text"] for row in found["sentences"])
+
+
+def test_a_text_that_breaks_off_is_less_fluent_than_one_that_ends(examiner: Examiner) -> None:
+    broken = GOOD[: GOOD.index(" after 4")]
+    assert score(examiner, f"{broken} after", "fluency") < score(examiner, f"{broken}.", "fluency") - 0.05
+
+
 def test_what_cannot_be_judged_is_unsupported(examiner: Examiner) -> None:
     assert examiner.judge(SOURCE, GOOD, "humour")[:2] == (None, "unsupported")
     assert examiner.judge({}, GOOD, "faithfulness")[:2] == (None, "unsupported")

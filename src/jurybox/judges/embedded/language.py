@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jurybox.judges.embedded.contrast import Contrast, Contrasts, mean_lead
+from jurybox.judges.embedded.framing import plain
 from jurybox.judges.embedded.llama import LlamaScorer, Prefix
 from jurybox.judges.embedded.source import Passage, Source, prompt, take_evenly
 
@@ -68,7 +69,7 @@ def wordings(
     """Evidence for several summaries of one source, in few passes over the model."""
     out: list[Wording] = []
     # the model's tokens carry the space before a word, so the text gets one too
-    texts = [" " + " ".join(summary.split()) for summary in summaries]
+    texts = [f" {plain(summary)}" for summary in summaries]
     encoded = [model.encode(text) for text in texts]
     for batch in _batches([min(len(ids), MOST_SUMMARY_TOKENS) for ids, _ in encoded]):
         scored = model.score(prefix, [encoded[i][0][:MOST_SUMMARY_TOKENS] for i in batch], among)

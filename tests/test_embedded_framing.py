@@ -1,0 +1,69 @@
+"""What the embedded judge takes for the summary, and how it reads marks."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from jurybox.judges.embedded.framing import body, plain
+
+SAID = "The kettle boils in two minutes. Its lid is stiff, and two buyers saw rust."
+POLITE = tomllib.loads(files("jurybox.perturb").joinpath("harmless.toml").read_text("utf-8"))["polite"]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        *POLITE["before"],
+        "Here's a summary of the reviews:",
+        "Sure! Here is a brief overview of what buyers say:\n",
+        "Summary:",
+        "**Summary:**\n",
+        "## Summary\n",
+    ],
+)
+def test_words_before_a_summary_are_not_the_summary(frame: str) -> None:
+    found = body(f"{frame} {SAID}")
+    assert found.text == SAID
+    assert found.start == len(f"{frame} ")
+
+
+@pytest.mark.parametrize("frame", [*POLITE["after"], "I hope this helps! Let me know if you need more."])
+def test_words_after_a_summary_are_not_the_summary(frame: str) -> None:
+    assert body(f"{SAID} {frame}").text.rstrip() == SAID
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SAID,
+        "",
+        "The summary of the reviews reveals mixed experiences with the filter.",
+        "In summary, the scanner is a product with mixed reviews.",
+        "I will keep them and hope they will be comfortable once they are broken in.",
+        "Here is a kettle that boils fast. Buyers thank the maker for its handle.",
+        "I hope this helps! Let me know if you need more.",  # a frame around nothing is judged as what it is
+        "Here is a summary of a tent that leaks at the seams, has poles that bend, and a bag that tore: avoid it.",
+    ],
+)
+def test_what_says_something_stays(text: str) -> None:
+    assert body(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("It’s “fine” – mostly.", 'It\'s "fine" - mostly.'),
+        ("Quick—and quiet.", "Quick - and quiet."),
+        ("- Boils fast.\n- Stiff lid\n", "Boils fast. Stiff lid."),
+        ("1. Boils fast\n2) Stiff lid!", "Boils fast. Stiff lid!"),
+        ("no\u200bthing \u202ehidden\u202c.", "nothing hidden."),
+        ("a\n\n  b ", "a b."),
+        ("Lasts 3 days (or more.)", "Lasts 3 days (or more.)"),
+        ("A -5 °C bag, well-made.", "A -5 °C bag, well-made."),
+    ],
+)
+def test_marks_are_read_plainly(text: str, read: str) -> None:
+    assert plain(text) == read
