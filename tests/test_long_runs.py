@@ -45,6 +45,12 @@ def test_a_short_item_beside_it_is_judged_as_ever(evaluate: Evaluate) -> None:
         assert [judgment.verdict.status for judgment in reader.judgments()] == ["unsupported", "scored"]
 
 
+@pytest.mark.parametrize(("answer", "room"), [("tag", "1,024"), ("digit", "16")])
+def test_a_bare_digit_needs_little_room(evaluate: Evaluate, answer: str, room: str) -> None:
+    run = evaluate([long_item()], rubrics="faithfulness", context=8000, answer=answer)
+    assert f"with {room} for the answer" in only(run.path).verdict.reason
+
+
 def test_a_sample_fits_is_the_same_for_every_system_and_is_kept_with_its_error(evaluate: Evaluate) -> None:
     run = evaluate(
         [long_item(0), long_item(1, id="p0", system="other")], rubrics="faithfulness", context=8000, long="sample"

@@ -17,6 +17,8 @@ LONGS: tuple[Long, ...] = get_args(Long)
 
 # Tokens kept free for an answer of one rubric where no limit is given: a reasoned one has some 350.
 ROOM_FOR_ANSWER = 1024
+# The same for a bare digit.
+ROOM_FOR_DIGIT = 16
 # The estimate of tokens is off by a tenth or so; material that is made to fit keeps that distance.
 CAUTION = 0.9
 # Tokens of the note that says what is not shown.
@@ -38,10 +40,10 @@ def fit(judge: Judge, sheet: Sheet, item: Item, long: Long, sampling: Sampling) 
     """The prompt of one sheet about one item, shortened if the judge cannot hold it and `long` says how."""
     prompt = render(sheet, item)
     context = judge.context
+    answer = sampling.max_tokens or _room_for_answer(sheet)
     # A token is seldom less than a character, so a prompt of few characters need not be counted.
-    if context is None or len(prompt.user) + len(prompt.system) <= context - ROOM_FOR_ANSWER * len(sheet.rubrics):
+    if context is None or len(prompt.user) + len(prompt.system) <= context - answer:
         return Fitted(prompt)
-    answer = sampling.max_tokens or ROOM_FOR_ANSWER * len(sheet.rubrics)
     tokens = tokens_of(prompt)
     if tokens + answer <= context:
         return Fitted(prompt)
@@ -58,6 +60,12 @@ def fit(judge: Judge, sheet: Sheet, item: Item, long: Long, sampling: Sampling) 
     except DoesNotFit as exc:
         return Fitted(prompt, too_long=f"{why}, and --long {long} cannot help: {exc}")
     return Fitted(render(sheet, less, shown.note), shown, less)
+
+
+def _room_for_answer(sheet: Sheet) -> int:
+    if sheet.answer == "digit" and not sheet.reasoned:
+        return ROOM_FOR_DIGIT
+    return ROOM_FOR_ANSWER * len(sheet.rubrics)
 
 
 def _less(sheet: Sheet, item: Item, long: Long, limit: int, seed: int) -> tuple[Item, Shown]:
