@@ -72,7 +72,6 @@ def measure(item: Item, layout: Layout, judge: str, context: int, tokens: Count)
             answer="digit",
             context=context,
             concurrency=1,
-            max_tokens=16,  # an answer is one digit, and the longest item needs the room
             deadline=3600.0,  # a small machine reads a hundred reviews slowly
             cache=False,
             out=Path(folder) / "layouts.run.db",

@@ -41,10 +41,12 @@ def test_words_after_a_summary_are_not_the_summary(frame: str) -> None:
         SAID,
         "",
         "The summary of the reviews reveals mixed experiences with the filter.",
+        "\n" * 100_000 + "a",  # nor is a hostile text looked at for long
         "In summary, the scanner is a product with mixed reviews.",
         "I will keep them and hope they will be comfortable once they are broken in.",
         "Here is a kettle that boils fast. Buyers thank the maker for its handle.",
         "I hope this helps! Let me know if you need more.",  # a frame around nothing is judged as what it is
+        "Here is a summary of a kettle that explodes. It is blue.",
         "Here is a summary of a tent that leaks at the seams, has poles that bend, and a bag that tore: avoid it.",
     ],
 )

@@ -12,15 +12,17 @@ import unicodedata
 
 from jurybox.judges.embedded.sentences import Span, sentences, words
 
-_MOST_WORDS = 16  # a longer sentence is hardly a mere frame
+_MOST_WORDS, _MOST_LETTERS = 16, 200  # a longer sentence is hardly a mere frame
 _GREETING = r"(?:(?:sure|certainly|of course|absolutely|thank you|thanks)\b[^.!?:;]*[,;.!:]\s*)?"
 _SUMMARY = r"(?:summary|summaries|overview|recap)"
+# What a summary may be said to be of; a clause of its own might state something.
+_OF = r"(?:(?!\b(?:that(?!\s+you)|which|who|and|but|because|while)\b)[^.!?:])*"
 _BEFORE = re.compile(
     rf"\s*{_GREETING}(?:"
-    rf"(?:here\s+(?:is|are|comes)|here['’]s|below\s+(?:is|are)|please\s+find|you\s+will\s+find)\b[^.!?:]*\b{_SUMMARY}\b[^.!?:]*"
+    rf"(?:here\s+(?:is|are|comes)|here['’]s|below\s+(?:is|are)|please\s+find|you\s+will\s+find)\b{_OF}\b{_SUMMARY}\b{_OF}"
     rf"|(?:the|your|my|a)\s+{_SUMMARY}\s+(?:follows|is\s+below|that\s+you\s+asked\s+for)"
     rf"|[#*\s]*{_SUMMARY}[*\s]*(?=[:\n])"
-    r")[.!:*]*\s+",
+    r")(?:[.!:]+[*]*\s+|\n\s*)",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
@@ -37,7 +39,7 @@ _ENDED = re.compile(r"[.!?…:;][\"'”’)\]*]*$")
 
 def body(text: str) -> Span:
     """The summary itself: the text without a frame before and after it; the whole text where nothing else is left."""
-    found = _BEFORE.match(text)
+    found = _BEFORE.match(text[:_MOST_LETTERS])
     start = found.end() if found and len(words(found[0])) <= _MOST_WORDS else 0
     end = len(text)
     for last in reversed(sentences(text)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 _END = re.compile(r"(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|\n+)")
 _ABBREVIATION = re.compile(
@@ -59,24 +60,22 @@ def _is_abbreviation(piece: str, rest: str) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
-    while start < end and (text[start].isspace() or text[start] in "-*•·"):
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if not _WORD.search(text, start, end):
-        return
-    yield from _bounded(text, start, end)
-
-
-def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
-    """Cuts a run-on so that no passage is too long to be compared with a sentence."""
-    found = list(_WORD.finditer(text, start, end))
-    if len(found) <= _MOST_WORDS:
-        yield Span(start, end, text[start:end])
-        return
-    middle = found[_MOST_WORDS // 2].start()
-    comma = text.find(", ", middle, found[_MOST_WORDS].start())
-    cut = comma + 1 if comma >= 0 else found[_MOST_WORDS].start()
-    kept = text[start:cut].rstrip()
-    yield Span(start, start + len(kept), kept)
-    yield from _trimmed(text, cut, end)
+    """A sentence without the space and list marks around it; a run-on in pieces, so that no passage is too long to be
+    compared with a sentence."""
+    while True:
+        while start < end and (text[start].isspace() or text[start] in "-*•·"):
+            start += 1
+        while end > start and text[end - 1].isspace():
+            end -= 1
+        found = list(islice(_WORD.finditer(text, start, end), _MOST_WORDS + 1))
+        if not found:
+            return
+        if len(found) <= _MOST_WORDS:
+            yield Span(start, end, text[start:end])
+            return
+        middle, last = found[_MOST_WORDS // 2].start(), found[_MOST_WORDS].start()
+        comma = text.find(", ", middle, last)
+        cut = comma + 1 if comma >= 0 else last
+        kept = text[start:cut].rstrip()
+        yield Span(start, start + len(kept), kept)
+        start = cut
