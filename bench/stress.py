@@ -43,7 +43,7 @@ class Test:
 
 
 def tests() -> Iterator[Test]:
-    """Every bundled example and as many products of the development data: half an hour on two cores."""
+    """Every bundled example and as many products of the development data: some 40 minutes on two cores."""
     examples = files("jurybox.examples")
     products, health = str(examples / "products.jsonl"), str(examples / "health.jsonl")
     careful = {"systems": ("careful",)}
