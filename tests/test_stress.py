@@ -261,6 +261,7 @@ def test_what_cannot_be_done_is_refused_before_anyone_is_asked(judged: Judge, tm
         (SetupError, "unknown system 'carefull'. Did you mean 'careful'", {"systems": ["carefull"]}),
         (DataError, "is empty", {"data": []}),
         (JudgeSpecError, "unknown judge", {"judge": "scriptd/x"}),
+        (SetupError, "needs no cluster", {"engine": "ray"}),
     ):
         arguments: dict[str, Any] = {"data": DATA, "rubrics": "faithfulness", "judge": "baseline/constant", **options}
         with pytest.raises(error, match=told):

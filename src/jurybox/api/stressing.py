@@ -104,6 +104,8 @@ async def astress(
     `systems` are whose summaries are good enough to be damaged, `kinds` the kinds of damage (all unless named). `seed`
     decides what is changed where; `judge_seed` is what `evaluate` calls `seed`. Other options are those of `evaluate`.
     """
+    if options.get("engine", "local") != "local":
+        raise SetupError("stress: an exam of a few thousand calls needs no cluster; leave out engine")
     ready = prepare_stress(
         data,
         rubrics,
