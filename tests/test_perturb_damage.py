@@ -17,7 +17,7 @@ import pytest
 from jurybox.data import Dataset
 from jurybox.errors import SetupError
 from jurybox.fields import entries
-from jurybox.language import sentences
+from jurybox.language import seems_english, sentences
 from jurybox.perturb import DAMAGE, Change, Kind, apply, damage
 from jurybox.perturb.change import edited
 from jurybox.perturb.negation import opposite
@@ -152,6 +152,26 @@ def deleted(change: Change) -> set[int]:
 
 def changed(change: Change) -> int:
     return sum(edit.end - edit.start + len(edit.text) for edit in change.edits)
+
+
+@pytest.mark.parametrize("name", ["invent", "off_topic", "contradict", "generic"])
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Der Wasserkocher ist schnell, aber der Deckel klemmt.",
+        "La bouilloire chauffe vite mais le couvercle est dur.",
+        "El hervidor es rápido, pero la tapa no cierra con el tiempo.",
+        "这个水壶烧水很快。盖子很紧。",
+        "Чайник быстро кипятит.",
+    ],
+)
+def test_no_english_sentence_is_put_into_another_language(name: str, summary: str) -> None:
+    assert not any(damage(replace(item, summary=summary), name) for item in example_items())
+
+
+def test_english_is_known_as_such() -> None:
+    assert all(seems_english(item.summary) for item in example_items())
+    assert seems_english("- Boils fast\n- Café crème, stiff lid")
 
 
 @every_kind

@@ -207,6 +207,7 @@ def test_a_contraction_that_could_mean_two_things_stays() -> None:
         ("padding", "Stretch your calves. Loosen the sheets."),
         ("synonym", "The lid sticks."),
         ("white_space", "Good."),
+        ("polite_framing", "Der Deckel klemmt und das Kabel ist kurz."),
         ("bullet_marks", "- one entry is no list"),
     ],
 )

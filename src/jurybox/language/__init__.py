@@ -17,6 +17,8 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _SPACELESS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _SUFFIXES = ("ingly", "edly", "ings", "ing", "ies", "ied", "ed", "es", "ly", "s")
 
+# The least share of plain Latin letters in English; names and loans bring the others.
+_LATIN = 0.9
 # How far a negation reaches: "not a very good".
 _REACH = 3
 
@@ -71,9 +73,20 @@ def tone(found: Iterable[str]) -> int:
     return balance
 
 
+def seems_english(text: str) -> bool:
+    """Whether an English sentence would be in place there: Latin letters, and signs of English outweigh those of other
+    languages. A few words without any sign may well be English."""
+    letters = [letter for letter in text if letter.isalpha()]
+    if sum(map(str.isascii, letters)) < _LATIN * len(letters):
+        return False
+    said = words(text)
+    english, other = word_list("english"), word_list("other_languages")
+    return sum(word in english for word in said) >= sum(word in other for word in said)
+
+
 @cache
 def word_list(name: str) -> frozenset[str]:
-    """One of the lists in `words.toml`: stop, positive, negative, negations."""
+    """One of the lists in `words.toml`: stop, positive, negative, negations, english, other_languages."""
     import tomllib
 
     return frozenset(tomllib.loads(files("jurybox.language").joinpath("words.toml").read_text("utf-8"))[name].split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from jurybox.language import seems_english
 from jurybox.perturb.change import Edit, Place
 from jurybox.perturb.texts import (
     Sentence,
@@ -107,7 +108,7 @@ def _reworded(sentence: str, context: str) -> str | None:
 
 def generic(place: Place) -> list[Edit] | None:
     """Sentences that tell something give way to praise that would fit any product."""
-    if is_health(place.item):
+    if is_health(place.item) or not seems_english(place.text):
         return None
     said = stems(source_text(place.item)) - stems(" ".join(listed("bare_aspects")))
     telling = [

@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from jurybox.language import sentences
+from jurybox.language import seems_english, sentences
 from jurybox.perturb.change import Edit, Kind, Made, Place
 from jurybox.perturb.orders import shuffled
 
@@ -133,6 +133,8 @@ def _contractions(place: Place) -> Made:
 
 
 def _polite(place: Place) -> Made:
+    if not seems_english(place.text):
+        return None
     frames = _words()["polite"]
     if place.rng.random() < 0.5:
         return [Edit(0, 0, f"{place.rng.choice(frames['before'])} ")]

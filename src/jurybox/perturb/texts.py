@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from jurybox.fields import entries
-from jurybox.language import no_aspects, sentences, stem, word_list, words
+from jurybox.language import no_aspects, seems_english, sentences, stem, word_list, words
 from jurybox.perturb.change import Edit, Place
 from jurybox.perturb.vocabulary import known, listed
 from jurybox.types import Item
@@ -69,7 +69,10 @@ def taken(place: Place, candidates: Iterable[Candidate]) -> list[Candidate] | No
 
 
 def put_in(place: Place, additions: Sequence[str], *, last: bool = True) -> list[Edit] | None:
-    """The first additions of the dose, each a sentence after some sentence; `last` allows the end of the text."""
+    """The first additions of the dose, each an English sentence after some sentence; `last` allows the end of the
+    text."""
+    if not seems_english(place.text):
+        return None
     spots = [sentence.end for sentence in sentences_of(place.text) if sentence.ended]
     if not last and len(spots) > 1:
         spots.pop()
