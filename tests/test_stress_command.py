@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import server as answers
-from conftest import Command, command_line
+from conftest import Command, WriteItems, command_line, item
 from server import JudgeServer, Request
 
 SMALL = ("--items", 3, "--no-attacks", "--kinds", "swap_number,generic,drop_aspects")
@@ -143,6 +143,18 @@ def test_a_plan_asks_nobody(jurybox: Command, products: Path, server: JudgeServe
     planned = json.loads(done.stdout)
     assert planned["judges"]["openai/m"]["calls"] > 20
     assert planned["judges"]["openai/m"]["cost"] > 0
+    assert server.requests == []
+
+
+def test_what_will_get_no_grade_is_said_before_anybody_is_asked(
+    jurybox: Command, write_items: WriteItems, server: JudgeServer
+) -> None:
+    german = "Der Wasserkocher ist schnell, aber der Deckel klemmt."
+    data = write_items([item(n, summary=german, reviews=["Sehr schnell.", "Der Deckel klemmt."]) for n in range(2)])
+    words: tuple[Any, ...] = ("stress", data, "--rubrics", "faithfulness", "--judge", "openai/m", "--plan")
+    planned = jurybox(*words, "--base-url", server.base_url)
+    assert planned.returncode == 0, planned.stderr
+    assert "there will be no grade on faithfulness: these texts" in planned.stderr
     assert server.requests == []
 
 

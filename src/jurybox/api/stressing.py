@@ -38,6 +38,14 @@ class Stressing:
     def items(self) -> list[Item]:
         return [trial.item for trial in self.exam.trials]
 
+    @property
+    def undamaged(self) -> list[str]:
+        """The rubrics that no damage in it must hurt: they get no grade, whatever is paid for it."""
+        damage = _claims().damage
+        made = {trial.kind for trial in self.exam.trials if trial.role == "damage"}
+        hurt = {name for kind in made for name in damage[kind].hurts}
+        return [rubric.name for rubric in self.rubrics if rubric.name not in hurt]
+
     def report(self, run: str | Path | Run, judges: str | Sequence[str]) -> Stress:
         """What the judges said of it."""
         specs = [judges] if isinstance(judges, str) else list(judges)

@@ -217,6 +217,7 @@ def _say_plan(ready: Stressing, asked: dict[str, Any], as_json: bool) -> None:
             f"{ready.exam.summaries:,} good summaries, {len(ready.items):,} trials; {planned.judgments:,} judgments\n"
         )
         click.echo(told + plan_text(planned).partition("\n")[2])  # its first line counts systems: here, kinds of change
+    _say_undamaged(ready)
 
 
 def _say_calls(ready: Stressing, asked: dict[str, Any]) -> None:
@@ -229,6 +230,13 @@ def _say_calls(ready: Stressing, asked: dict[str, Any]) -> None:
     good = "summary" if ready.exam.summaries == 1 else "summaries"
     told = f"jurybox: {ready.exam.summaries:,} good {good}, {len(ready.items):,} trials, {calls:,} calls to make"
     click.echo(told + (f", {known:,} answered before" if known else ""), err=True)
+    _say_undamaged(ready)
+
+
+def _say_undamaged(ready: Stressing) -> None:
+    if names := ready.undamaged:
+        told = "these texts give no place to damage that must hurt it (damage is made in English)"
+        click.echo(f"jurybox: there will be no grade on {', '.join(names)}: {told}", err=True)
 
 
 def _refuse_gates(gates: _Gates, rubrics: list[str], attacks: bool) -> None:
