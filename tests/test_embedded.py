@@ -147,6 +147,24 @@ def test_what_cannot_be_judged_is_unsupported(examiner: Examiner) -> None:
     assert "perspective" in evidence["reason"]
 
 
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Die Stiefel sind bequem, aber das Leder ist hart und sie fallen schmal aus.",
+        "Les bottes sont belles mais le cuir est dur.",
+        "Сапоги удобные, но узкие; leather.",
+    ],
+)
+def test_another_language_is_unsupported_not_badly_written(examiner: Examiner, summary: str) -> None:
+    found, status, evidence = examiner.judge(SOURCE, summary, "fluency")
+    assert (found, status) == (None, "unsupported")
+    assert "does not seem to be in English" in evidence["reason"]
+
+
+def test_a_foreign_sentence_in_an_english_summary_is_still_judged(examiner: Examiner) -> None:
+    assert score(examiner, f"{GOOD} Очень узкие.", "faithfulness") > 1
+
+
 def test_the_source_is_evaluated_once_for_all_summaries_and_rubrics(examiner: Examiner, model: LlamaScorer) -> None:
     source = {"reviews": ["A source of its own. It is long enough to be told apart."]}
     examiner.judge(source, "A source.", "fluency")

@@ -73,11 +73,11 @@ def tone(found: Iterable[str]) -> int:
     return balance
 
 
-def seems_english(text: str) -> bool:
-    """Whether an English sentence would be in place there: Latin letters, and signs of English outweigh those of other
-    languages. A few words without any sign may well be English."""
+def seems_english(text: str, latin: float = _LATIN) -> bool:
+    """Whether it reads as English: at least such a share of plain Latin letters, and signs of English outweigh those of
+    other languages. A few words without any sign may well be English."""
     letters = [letter for letter in text if letter.isalpha()]
-    if sum(map(str.isascii, letters)) < _LATIN * len(letters):
+    if sum(map(str.isascii, letters)) < latin * len(letters):
         return False
     said = words(text)
     english, other = word_list("english"), word_list("other_languages")

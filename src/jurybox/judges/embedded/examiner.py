@@ -29,6 +29,7 @@ from jurybox.judges.embedded.perspective import EXAMPLES
 from jurybox.judges.embedded.reasons import reason
 from jurybox.judges.embedded.recipes import OPTIONAL, RECIPES, Recipe
 from jurybox.judges.embedded.sentences import words
+from jurybox.language import seems_english
 
 HERE = Path(__file__).parent
 SOURCE_FIELDS = (
@@ -45,6 +46,7 @@ SOURCE_FIELDS = (
     "perspective_definition",
     "input_spans",
 )
+_LATIN = 0.5  # of the letters; a summary that quotes some other script is still read
 _TOKENS_KEPT = 600  # of evaluated sources beside the one at hand; a token takes 46 kB
 _SUMMARIES_KEPT = 512
 
@@ -81,8 +83,8 @@ class Examiner:
         recipe = RECIPES.get(rubric_name)
         if recipe is None:
             return None, "unsupported", _why(f"no evidence fits the rubric {rubric_name!r}", rubric_name)
-        if not words(summary):
-            return None, "unsupported", _why("the summary has no English words", rubric_name)
+        if cause := _unreadable(summary):
+            return None, "unsupported", _why(cause, rubric_name)
         found = self.evidence(source, [summary])[0]
         score = self.calibration.score(rubric_name, recipe, found.features)
         if score is None:
@@ -93,7 +95,7 @@ class Examiner:
 
     def look_at(self, source: Mapping[str, Any], summaries: Sequence[str]) -> None:
         """Score several summaries of one source together, which is quicker than one by one, and remember them."""
-        readable = [summary for summary in summaries if words(summary)]
+        readable = [summary for summary in summaries if not _unreadable(summary)]
         if readable:
             self.evidence(source, readable)
 
@@ -133,6 +135,15 @@ class Examiner:
     def _limits(self) -> AbstractContextManager[Any]:
         limits: AbstractContextManager[Any] = threadpool_limits(limits=self.threads)
         return limits
+
+
+def _unreadable(summary: str) -> str:
+    """Why nothing can be said of a summary; empty where something can."""
+    if not words(summary):
+        return "the summary has no English words"
+    if not seems_english(summary, _LATIN):
+        return "the summary does not seem to be in English, the one language that this judge reads"
+    return ""
 
 
 def _why(cause: str, rubric: str) -> dict[str, Any]:
