@@ -205,6 +205,16 @@ def test_a_gate_without_a_score_fails(jurybox: Command, server: JudgeServer, wri
     assert "has no score" in done.stderr
 
 
+def test_of_what_has_no_score_one_is_told_with_its_cause(
+    jurybox: Command, write_items: WriteItems, server: JudgeServer
+) -> None:
+    server.plan = lambda request: answers.completion("Nice kettle.") if request.item == 1 else None
+    data = write_items(3)
+    for done in (jurybox("run", *job(data, server)), jurybox("show", data.with_suffix(".run.db"))):
+        assert "  fluency: 1 unparsed\n  one of them, p1 by base, fluency: " in done.stdout
+        assert "Nice kettle" not in done.stdout, "the cause, not the reply"
+
+
 def test_strict_with_unscored_judgments_is_status_3(
     jurybox: Command, server: JudgeServer, write_items: WriteItems
 ) -> None:

@@ -46,7 +46,8 @@ class QuoteCount:
 @dataclass(frozen=True, slots=True)
 class JudgeSummary(InNotebooks):
     """What one judge said: system -> rubric -> estimate. `samples` has the rubrics with several samples an item,
-    `lacks` what its server turned out not to have, each with the server's words. `distributions` is system -> rubric ->
+    `lacks` what its server turned out not to have, each with the server's words, `loss` one judgment that ended
+    without a score (id, system, rubric, why). `distributions` is system -> rubric ->
     how many items have a score nearest to 1, 2, 3, 4, 5.
 
     `calibration` is the name that was asked for, if any, and `maps` are those that it has for this judge: their rubrics
@@ -60,6 +61,7 @@ class JudgeSummary(InNotebooks):
     samples: Mapping[str, SampleSummary] = field(default_factory=dict)
     lacks: Mapping[str, str] = field(default_factory=dict)
     quotes: QuoteCount | None = None
+    loss: tuple[str, str, str, str] | None = None
     distributions: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     calibration: str = ""
     maps: Mapping[str, NamedCalibration] = field(default_factory=dict)

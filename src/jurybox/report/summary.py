@@ -87,6 +87,10 @@ def _missing(reader: RunReader, judges: Iterable[JudgeSummary]) -> int:
     return sum(max(expected - made.get(series, 0), 0) for series, expected in reader.expected().items())
 
 
+def _has_losses(judge: JudgeSummary) -> bool:
+    return any(set(counts) - {"scored"} for counts in judge.statuses.values())
+
+
 def _with_notes(reader: RunReader, judges: Iterable[JudgeSummary]) -> tuple[JudgeSummary, ...]:
     lacks, quotes = reader.lacks(), reader.quote_counts()
     return tuple(
@@ -94,6 +98,7 @@ def _with_notes(reader: RunReader, judges: Iterable[JudgeSummary]) -> tuple[Judg
             one,
             lacks=lacks.get(one.judge, {}),
             quotes=QuoteCount(*quotes[one.judge]) if one.judge in quotes else None,
+            loss=reader.first_unscored(one.judge) if _has_losses(one) else None,
         )
         for one in judges
     )

@@ -15,6 +15,7 @@ from jurybox.report.jury import BASELINE, JurySummary
 from jurybox.report.summary import Summary
 from jurybox.types import DIRECT, Estimate
 
+_LONGEST_CAUSE = 300
 _GAP = "  "
 # A system's name beyond this goes on in the next line of the head.
 NAME_WIDTH = 24
@@ -262,4 +263,15 @@ def _losses(judge: JudgeSummary, width: int) -> str:
         for rubric, what in lost.items()
         if what
     ]
-    return "Unscored: none" if not told else "Unscored (shown as -k beside n):\n" + "\n".join(told)
+    if not told:
+        return "Unscored: none"
+    return "\n".join(("Unscored (shown as -k beside n):", *told, *_one_loss(judge, width)))
+
+
+def _one_loss(judge: JudgeSummary, width: int) -> list[str]:
+    """Why, of one of them: mostly the others ended so for the same cause."""
+    if judge.loss is None:
+        return []
+    id_, system, rubric, why = judge.loss
+    told = textwrap.shorten(f"one of them, {id_} by {system}, {rubric}: {why}", _LONGEST_CAUSE, placeholder=" …")
+    return [textwrap.fill(told, width, initial_indent=_GAP, subsequent_indent=_GAP * 2)]

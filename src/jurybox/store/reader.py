@@ -114,6 +114,19 @@ class RunReader:
             found.setdefault((rubric, judge), {})[status] = count
         return found
 
+    def first_unscored(self, judge: str) -> tuple[str, str, str, str] | None:
+        """One judgment of this judge that ended without a score: id, system, rubric, why."""
+        query = """
+            SELECT id, system, rubric, status, reasons
+            FROM judgments JOIN series USING (series) JOIN items USING (item) JOIN calls USING (call)
+            WHERE judge = ? AND status != 'scored' LIMIT 1
+        """
+        row = self._one(query, (judge,))
+        if row is None:
+            return None
+        id_, system, rubric, status, reasons = row
+        return id_, system, rubric, json.loads(reasons).get(rubric) or status
+
     def spent(self, judge: str | None = None) -> dict[str, Any]:
         """What the whole run or one of its judges took; see `store/spending.py`."""
         return spent(self) if judge is None else dict(spending(self)[1].get(judge, NOTHING))
