@@ -211,7 +211,7 @@ def test_of_what_has_no_score_one_is_told_with_its_cause(
     server.plan = lambda request: answers.completion("Nice kettle.") if request.item == 1 else None
     data = write_items(3)
     for done in (jurybox("run", *job(data, server)), jurybox("show", data.with_suffix(".run.db"))):
-        assert "  fluency: 1 unparsed\n  one of them, p1 by base, fluency: " in done.stdout
+        assert "  fluency: 1 unparsed\n  the first, p1 by base, fluency: " in done.stdout
         assert "Nice kettle" not in done.stdout, "the cause, not the reply"
 
 

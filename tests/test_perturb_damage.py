@@ -172,6 +172,7 @@ def test_no_english_sentence_is_put_into_another_language(name: str, summary: st
 def test_english_is_known_as_such() -> None:
     assert all(seems_english(item.summary) for item in example_items())
     assert seems_english("- Boils fast\n- Café crème, stiff lid")
+    assert seems_english("Fits my van: van seats, van floor. Order on example.com, no pros, one con.")
 
 
 @every_kind

@@ -154,7 +154,7 @@ def test_what_will_get_no_grade_is_said_before_anybody_is_asked(
     words: tuple[Any, ...] = ("stress", data, "--rubrics", "faithfulness", "--judge", "openai/m", "--plan")
     planned = jurybox(*words, "--base-url", server.base_url)
     assert planned.returncode == 0, planned.stderr
-    assert "there will be no grade on faithfulness: these texts" in planned.stderr
+    assert "there will be no grade on faithfulness: no damage made here" in planned.stderr
     assert server.requests == []
 
 

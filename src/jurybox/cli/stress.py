@@ -235,7 +235,7 @@ def _say_calls(ready: Stressing, asked: dict[str, Any]) -> None:
 
 def _say_undamaged(ready: Stressing) -> None:
     if names := ready.undamaged:
-        told = "these texts give no place to damage that must hurt it (damage is made in English)"
+        told = "no damage made here must hurt it (damage is made to English texts and knows the built-in rubrics)"
         click.echo(f"jurybox: there will be no grade on {', '.join(names)}: {told}", err=True)
 
 

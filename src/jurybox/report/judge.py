@@ -46,7 +46,7 @@ class QuoteCount:
 @dataclass(frozen=True, slots=True)
 class JudgeSummary(InNotebooks):
     """What one judge said: system -> rubric -> estimate. `samples` has the rubrics with several samples an item,
-    `lacks` what its server turned out not to have, each with the server's words, `loss` one judgment that ended
+    `lacks` what its server turned out not to have, each with the server's words, `loss` the first judgment that ended
     without a score (id, system, rubric, why). `distributions` is system -> rubric ->
     how many items have a score nearest to 1, 2, 3, 4, 5.
 

@@ -269,9 +269,9 @@ def _losses(judge: JudgeSummary, width: int) -> str:
 
 
 def _one_loss(judge: JudgeSummary, width: int) -> list[str]:
-    """Why, of one of them: mostly the others ended so for the same cause."""
+    """Why, of the first of them: mostly the others ended so for the same cause."""
     if judge.loss is None:
         return []
     id_, system, rubric, why = judge.loss
-    told = textwrap.shorten(f"one of them, {id_} by {system}, {rubric}: {why}", _LONGEST_CAUSE, placeholder=" …")
+    told = textwrap.shorten(f"the first, {id_} by {system}, {rubric}: {why}", _LONGEST_CAUSE, placeholder=" …")
     return [textwrap.fill(told, width, initial_indent=_GAP, subsequent_indent=_GAP * 2)]

@@ -115,11 +115,11 @@ class RunReader:
         return found
 
     def first_unscored(self, judge: str) -> tuple[str, str, str, str] | None:
-        """One judgment of this judge that ended without a score: id, system, rubric, why."""
+        """The first judgment of this judge that ended without a score: id, system, rubric, why."""
         query = """
             SELECT id, system, rubric, status, reasons
             FROM judgments JOIN series USING (series) JOIN items USING (item) JOIN calls USING (call)
-            WHERE judge = ? AND status != 'scored' LIMIT 1
+            WHERE judge = ? AND status != 'scored' ORDER BY item, series, judgments.sample LIMIT 1
         """
         row = self._one(query, (judge,))
         if row is None:

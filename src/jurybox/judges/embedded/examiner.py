@@ -46,7 +46,7 @@ SOURCE_FIELDS = (
     "perspective_definition",
     "input_spans",
 )
-_LATIN = 0.5  # of the letters; a summary that quotes some other script is still read
+_HALF = 0.5  # of the letters Latin: a summary that quotes some other script is still read
 _TOKENS_KEPT = 600  # of evaluated sources beside the one at hand; a token takes 46 kB
 _SUMMARIES_KEPT = 512
 
@@ -141,7 +141,7 @@ def _unreadable(summary: str) -> str:
     """Why nothing can be said of a summary; empty where something can."""
     if not words(summary):
         return "the summary has no English words"
-    if not seems_english(summary, _LATIN):
+    if not seems_english(summary, latin=_HALF):
         return "the summary does not seem to be in English, the one language that this judge reads"
     return ""
 
