@@ -31,7 +31,7 @@ from jurybox.weights import known_models, local_path
 DEFAULT_CONTEXT = 8192
 # A small model may never stop. A reasoned answer has some 350 tokens; this leaves room for three of them.
 MOST_TOKENS_A_RUBRIC = 1024
-# Characters of a text in a JSON answer; llama.cpp's grammar counts them, and refuses to count much further.
+# Characters of a reasoning in a JSON answer: what some 350 tokens of English have.
 MOST_REASON = 1500
 # For `digit`: the likeliest tokens looked at. A step that is not among them has a probability below 1/256, and less
 # than the least of those seen.
