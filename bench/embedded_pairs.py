@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from damage import all_damage
 from jurybox.judges.embedded.examiner import Examiner
+from jurybox.stats.shares import clustered_share
 
 Array = NDArray[np.float64]
 Share = tuple[float, float, float, int]
@@ -48,21 +49,29 @@ def share(wins: Sequence[bool]) -> Share:
     return p, centre - half, centre + half, n
 
 
-def foreign_pairs(judge: Examiner, rows: Sequence[Mapping[str, Any]], seed: int = 1) -> Share:
-    """Every summary that people call faithful against summaries of other products, on faithfulness."""
+def foreign_pairs(judge: Examiner, rows: Sequence[Mapping[str, Any]], every: bool = False, seed: int = 1) -> Share:
+    """Every summary that people call faithful against summaries of other products, some or every one, on faithfulness.
+
+    Pairs come in sources, and the interval knows it.
+    """
     rng = random.Random(seed)
     sources: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         sources[row["id"]].append(row)
     wins: list[bool] = []
-    for key, own in sources.items():
+    source_of: list[int] = []
+    for number, (key, own) in enumerate(sources.items()):
         faithful = [row["summary"] for row in own if np.mean(row["human"]["faithfulness"]) >= _FAITHFUL]
         others = rng.sample([other for other in sources if other != key], _FOREIGN)
         foreign = [rng.choice(sources[other])["summary"] for other in others]
+        if every:
+            foreign = [row["summary"] for row in rows if row["id"] != key]
         judge.look_at(own[0], [*faithful, *foreign])
         good, bad = ([judge.judge(own[0], t, "faithfulness")[0] or 0 for t in texts] for texts in (faithful, foreign))
         wins += [one > other for one in good for other in bad]
-    return share(wins)
+        source_of += [number] * (len(wins) - len(source_of))
+    found = clustered_share(np.asarray(wins), np.asarray(source_of), 0, "pairs")
+    return found.value or 0.0, found.low or 0.0, found.high or 0.0, found.n
 
 
 def damage_pairs(judge: Examiner, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Share]]:

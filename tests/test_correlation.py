@@ -158,16 +158,26 @@ def test_an_interval_says_what_was_drawn_and_the_seed_repeats_it() -> None:
     assert found == again
     assert found.seed == 3
     assert "bootstrap t interval on Fisher's scale over 12 sources and 7 systems, 100 resamples" in found.method
+    assert found.method.endswith(", jackknife over systems")
+    systems = summary_level(scores, human, "spearman", drawn(scores, 100, 3)).estimate("systems")
+    assert systems.method.endswith("95 % jackknife t interval on Fisher's scale over 7 systems")
     few = summary_level(scores[:, :4], human[:, :4], "spearman", Draws.of(12, 4, 100)).estimate()
     assert "over 12 sources, 100 resamples" in few.method
 
 
-def test_an_interval_is_students_t_with_the_error_of_the_resamples() -> None:
-    """Written out with scipy: on Fisher's scale over sources, and over both with single summaries counted once."""
+@pytest.mark.parametrize("level", [summary_level, pooled])
+def test_an_interval_is_students_t_with_the_error_of_resamples_and_jackknife(level: Any) -> None:
+    """Written out with scipy: on Fisher's scale over sources, over systems by the jackknife's formula (Efron &
+    Tibshirani 1993, 11.5), and over both with single summaries counted once."""
     scores, human = grid(7, missing=0.0)
-    figure = summary_level(scores, human, "kendall_b", drawn(scores, 300))
+    figure = level(scores, human, "pearson", drawn(scores, 300))
     spread = {over: np.nanvar(found) for over, found in figure.resampled.items()}
-    of_sources, of_systems = spread["sources"] * 12 / 11, spread["systems"]
+    left_out = []
+    for system in range(7):
+        x, y = (np.delete(side, system, axis=1) for side in (scores, human))
+        pairs = zip(x, y, strict=True) if level is summary_level else [(x.ravel(), y.ravel())]
+        left_out.append(np.nanmean([by_scipy(*pair, "pearson") for pair in pairs]))
+    of_sources, of_systems = spread["sources"] * 12 / 11, 6 / 7 * np.sum((np.array(left_out) - np.mean(left_out)) ** 2)
     once = of_sources + of_systems - (spread["both"] - spread["sources"] - spread["systems"])
     freedom = int((of_sources + of_systems) ** 2 / (of_sources**2 / 11 + of_systems**2 / 6))
     assert once > max(of_sources, of_systems), "else this example shows nothing"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -138,6 +139,15 @@ def test_a_text_that_breaks_off_is_less_fluent_than_one_that_ends(examiner: Exam
     assert score(examiner, f"{broken} after", "fluency") < score(examiner, f"{broken}.", "fluency") - 0.05
 
 
+def test_words_in_the_wrong_place_are_not_needed_there(examiner: Examiner) -> None:
+    """What holds a text together is seen in its order: neighbours changed about spoil it, another matter does not."""
+    for item in examples("products.jsonl")[:3]:
+        careful, foreign = item["summaries"]["careful"], item["summaries"]["misplaced"]
+        broken = re.sub(r"\b(\w+) (\w+)\b", r"\2 \1", careful)
+        found = [one.features["glue"] or 0.0 for one in examiner.evidence(item, [broken, careful, foreign])]
+        assert found[0] < min(found[1:]) - 2
+
+
 def test_what_cannot_be_judged_is_unsupported(examiner: Examiner) -> None:
     assert examiner.judge(SOURCE, GOOD, "humour")[:2] == (None, "unsupported")
     assert examiner.judge({}, GOOD, "faithfulness")[:2] == (None, "unsupported")
@@ -186,6 +196,14 @@ def test_a_verdict_is_the_same_alone_and_in_company(examiner: Examiner) -> None:
         alone._sources = together._sources  # the same evaluated source: only the company differs
         for rubric in ("fluency", "faithfulness", "specificity"):
             assert score(alone, text, rubric) == pytest.approx(score(together, text, rubric), abs=1e-3)
+
+
+def test_a_copy_that_leaves_a_word_out_is_scored_as_if_it_were_read(model: LlamaScorer) -> None:
+    prefix, tokens = model.prefix(model.tokenize("It is")), model.tokenize(" good to hold in the hand.")
+    following = model.following(model.score(prefix, [tokens])[0], tokens)
+    for place, found in enumerate(following):
+        copy = tokens[:place] + tokens[place + 1 :]
+        assert found == pytest.approx(model.score(prefix, [copy])[0].log_probabilities[place], abs=1e-3)
 
 
 def test_a_split_prefix_equals_a_whole_one(model: LlamaScorer) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
+    # The value, its resamples, and what it is without each of the systems.
+    _Pooled = tuple[float, dict[Over, Floats], Floats | None]
 
 # Pooled tau compares every item with every other: 400 million pairs are some ten seconds.
 MOST_POOLED = 20_000
@@ -35,7 +37,7 @@ def summary_level(
 
     rows = correlate_rows(scores, human, coefficient)
     few = np.isnan(correlate_rows(*_ramps(scores, human)))
-    drawn = None if coefficient == "kendall_c" else redrawn(scores, human, draws.systems, coefficient)
+    drawn = None if coefficient == "kendall_c" else redrawn(scores, human, draws.systems_and_left_out, coefficient)
     if constant_as_zero:
         rows = np.where(np.isnan(rows) & ~few, 0.0, rows)
         drawn = None if drawn is None else np.where(np.isnan(drawn) & ~few, 0.0, drawn)
@@ -58,16 +60,19 @@ def _why_none(scores: ArrayLike, human: ArrayLike, few: bool) -> str:
 
 
 def averaged(rows: Floats, drawn: Floats | None, draws: Draws, what: str) -> Figure:
-    """The mean over sources of one value a source; `drawn` has them again for every draw of systems."""
+    """The mean over sources of one value a source; `drawn` has them again for `draws.systems_and_left_out`."""
     import numpy as np
 
     n = int((~np.isnan(rows)).sum())
     every = np.ones((1, len(rows)))
     value, over_sources = _means_known(rows[None, :], every, draws.sources)
     resampled: dict[Over, Floats] = {"sources": over_sources}
+    left_out = None
     if drawn is not None:
-        resampled["systems"], resampled["both"] = _means_known(drawn, every, draws.sources)
-    return Figure(float(value[0]), resampled, n, len(rows) - n, what, draws, sources=n)
+        resamples = len(draws.systems)
+        resampled["systems"], resampled["both"] = _means_known(drawn[:resamples], every, draws.sources)
+        (left_out,) = _means_known(drawn[resamples:], every)
+    return Figure(float(value[0]), resampled, n, len(rows) - n, what, draws, sources=n, left_out=left_out)
 
 
 def _means_known(rows: Floats, *weightings: Floats) -> list[Floats]:
@@ -120,9 +125,11 @@ def system_level(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, 
     every = np.ones((1, len(one)))
     value = correlate_rows(_means(one, every), _means(other, every), coefficient)[0]
     drawn = _means(one, draws.sources), _means(other, draws.sources)
+    resamples = len(draws.systems)
+    systems = redrawn(_means(one, every), _means(other, every), draws.systems_and_left_out, coefficient)[:, 0]
     resampled: dict[Over, Floats] = {
         "sources": correlate_rows(*drawn, coefficient),
-        "systems": redrawn(_means(one, every), _means(other, every), draws.systems, coefficient)[:, 0],
+        "systems": systems[:resamples],
         "both": correlate_rows(*drawn, coefficient, draws.systems),
     }
     n = int((~np.isnan(one)).any(axis=0).sum())
@@ -138,8 +145,9 @@ def system_level(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, 
         why,
         ends=(-1.0, 1.0),
         # Fisher's scale is for new cases, which systems are here; other sources only change the noise of their means.
-        # For rank correlations of few systems, often near 1, it is too wide.
+        # For rank correlations of few systems, often near 1, it is too wide, and leaving one out often changes nothing.
         fisher=("systems", "both") if coefficient == "pearson" else (),
+        left_out=systems[resamples:] if coefficient == "pearson" else None,
     )
 
 
@@ -175,7 +183,7 @@ def pooled(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, draws:
         for side in (one, other):
             side[there] = midranks(side[there])
     kernel = _pooled_moments if coefficient in ("spearman", "pearson") else _pooled_pairs
-    value, resampled = kernel(one, other, coefficient, draws)
+    value, resampled, left_out = kernel(one, other, coefficient, draws)
     if coefficient == "kendall_c" and n:
         classes = min(len(np.unique(side[there])) for side in (one, other))
         value, resampled = (
@@ -183,10 +191,10 @@ def pooled(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, draws:
             {over: found * classes / max(classes - 1, 1) for over, found in resampled.items()},
         )
     why = "a correlation needs two items" if n < 2 else "one side has the same score for every item"
-    return Figure(value, resampled, n, one.size - n, what, draws, why, fisher=OVERS)
+    return Figure(value, resampled, n, one.size - n, what, draws, why, fisher=OVERS, left_out=left_out)
 
 
-def _pooled_moments(x: Floats, y: Floats, _: Coefficient, draws: Draws) -> tuple[float, dict[Over, Floats]]:
+def _pooled_moments(x: Floats, y: Floats, _: Coefficient, draws: Draws) -> _Pooled:
     import numpy as np
 
     there = (~np.isnan(x)).astype(np.float64)
@@ -199,14 +207,17 @@ def _pooled_moments(x: Floats, y: Floats, _: Coefficient, draws: Draws) -> tuple
         count = np.maximum(count, 1)
         return ratio(xy - sum_x * sum_y / count, spread(xx, sum_x, count), spread(yy, sum_y, count))
 
-    return float(pearson(table.sum(keepdims=True)[0] for table in tables)[0]), {
+    resamples = len(draws.systems)
+    systems = pearson(draws.systems_and_left_out @ table.sum(axis=0) for table in tables)
+    resampled: dict[Over, Floats] = {
         "sources": pearson(draws.sources @ table.sum(axis=1) for table in tables),
-        "systems": pearson(draws.systems @ table.sum(axis=0) for table in tables),
+        "systems": systems[:resamples],
         "both": pearson(_sums(draws.systems, draws.sources @ table) for table in tables),
     }
+    return float(pearson(table.sum(keepdims=True)[0] for table in tables)[0]), resampled, systems[resamples:]
 
 
-def _pooled_pairs(x: Floats, y: Floats, coefficient: Coefficient, draws: Draws) -> tuple[float, dict[Over, Floats]]:
+def _pooled_pairs(x: Floats, y: Floats, coefficient: Coefficient, draws: Draws) -> _Pooled:
     """Kendall's balance of pairs, summed by pairs of sources: concordant less discordant, and untied on either side."""
     import numpy as np
 
@@ -232,4 +243,4 @@ def _pooled_pairs(x: Floats, y: Floats, coefficient: Coefficient, draws: Draws) 
         count = np.maximum(weights @ items, 1)
         return np.where((one > 0) & (other > 0), above / count**2, np.nan)
 
-    return float(tau(np.ones((1, size)))[0]), {"sources": tau(draws.sources)}
+    return float(tau(np.ones((1, size)))[0]), {"sources": tau(draws.sources)}, None

@@ -86,7 +86,7 @@ def partial_summary_level(
     held = np.where(missing, np.nan, np.asarray(control, dtype=np.float64))
     pairs = ((scores, human), (scores, held), (human, held))
     rows = _partial(*(correlate_rows(x, y, coefficient) for x, y in pairs))
-    drawn = _partial(*(redrawn(x, y, draws.systems, coefficient) for x, y in pairs))
+    drawn = _partial(*(redrawn(x, y, draws.systems_and_left_out, coefficient) for x, y in pairs))
     figure = averaged(rows, drawn, draws, f"mean over sources of {NAMES[coefficient]}, length held still")
     return replace(figure, why="length explains one side wholly in every source", fisher=OVERS)
 

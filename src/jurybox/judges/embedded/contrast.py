@@ -1,9 +1,10 @@
 """A summary against slightly damaged copies of itself, at no cost.
 
-Owns one question, asked at each number, quantity, time and word with an opposite: given the source and
-the text so far, is the word that stands there more expected than the word that would make the statement
-wrong? Both are compared in one place of one sentence, so style and blandness cancel out. The
-lists of rival words are our own. Refuses to speak where no such word stands.
+Owns two questions. At each number, quantity, time and word with an opposite: given the source and the text so far, is
+the word that stands there more expected than the word that would make the statement wrong? And at every token: is it
+more expected than the one after it, which would stand there if it were left out? Both sides are compared in one place
+of one sentence, so topic, style and blandness cancel out. The lists of rival words are our own. Refuses to speak where
+no such word stands.
 """
 
 from __future__ import annotations
@@ -91,6 +92,13 @@ class Contrasts:
             self._compare(scored, position, ids[position], span, rivals)
             for position, span, rivals in self._places(text, ids, offsets[: len(scored.log_probabilities)])
         ]
+
+    def needed(self, ids: Sequence[int], scored: Scored) -> Floats:
+        """By how much each token but the last is more expected than the one after it; nan where they are the same."""
+        here, after = np.asarray(ids[:-1]), np.asarray(ids[1:])
+        own, next_one = scored.log_probabilities[:-1], self._model.following(scored, ids)
+        lead = own - next_one - _FREQUENCY * (self._log_unigram[here] - self._log_unigram[after])
+        return np.where(here == after, np.nan, lead).astype(np.float32)
 
     def _places(
         self, text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]

@@ -32,7 +32,7 @@ ENCODER = "all-minilm-l6-v2"
 NEEDS = ("numpy", "tokenizers", "threadpoolctl")
 INSTALL = "pip install 'jurybox[embedded]'"
 # Raised whenever the same text gives other features, so that no reply of before is taken from a cache.
-_READING = 3
+_READING = 4
 # The verdicts and the evidence for them, both by rubric.
 Examined = tuple[dict[str, Verdict], dict[str, Any]]
 

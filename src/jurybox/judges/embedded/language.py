@@ -4,8 +4,8 @@ Owns the likelihood evidence. Raw likelihood rewards bland text, so each token's
 log-probability is set against its frequency (SLOR: Pauls & Klein 2012; Lau, Clark &
 Lappin 2017), and tokens inside a repeated trigram are left out, since a repetition is
 always likely. Its mean says how well the text follows from the source, its lowest fifth
-where it breaks, its mean over the words that hold sentences together how well it is formed.
-Refuses to judge a text by raw likelihood, entropy or rank.
+where it breaks. How well it is formed says how much the words that hold sentences together
+are needed in their places. Refuses to judge a text by raw likelihood, entropy or rank.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def wordings(
         scored = model.score(prefix, [encoded[i][0][:MOST_SUMMARY_TOKENS] for i in batch], among)
         for i, entry in zip(batch, scored, strict=True):
             places = contrasts.find(texts[i], *encoded[i], entry)
-            out.append(_wording(texts[i], *encoded[i], entry.log_probabilities, log_unigram, places))
+            needed = contrasts.needed(encoded[i][0][:MOST_SUMMARY_TOKENS], entry)
+            out.append(_wording(texts[i], *encoded[i], entry.log_probabilities, log_unigram, places, needed))
     return out
 
 
@@ -125,6 +126,7 @@ def _wording(
     scores: Floats,
     log_unigram: Floats,
     places: list[Contrast],
+    needed: Floats,
 ) -> Wording:
     ids = ids[: len(scores)]
     frequency = log_unigram[np.asarray(ids)]
@@ -132,13 +134,14 @@ def _wording(
     slor = np.clip(scores - frequency, -_CLIP, _CLIP)
     kept = np.sort(slor[fresh])
     lowest = kept[: max(1, len(kept) // _LOW_SHARE)]
-    glue = slor[fresh & _glue(text, offsets[: len(ids)], frequency)]
+    holding = fresh & _glue(text, offsets[: len(ids)], frequency)
+    glue = np.clip(needed[holding[:-1] & ~np.isnan(needed)], -_CLIP, _CLIP)
     order = np.argsort(np.where(fresh, slor, np.inf))[:3]
     return Wording(
         tokens=len(ids),
         slor=float(kept.mean()),
         slor_low=float(lowest.mean()),
-        glue=float(glue.mean() if len(glue) else kept.mean()),
+        glue=float(glue.mean()) if len(glue) else 0.0,  # nothing holds it together
         unrepeated=float(fresh.mean()),
         rarity=float(-frequency.mean()),
         lead=mean_lead(places),

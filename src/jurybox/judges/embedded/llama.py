@@ -124,6 +124,11 @@ class LlamaScorer:
         rows = widen(self._embedding[np.asarray(tokens, np.int64)])
         return np.asarray(rows @ scored.states[position] - scored.log_normaliser[position], np.float32)
 
+    def following(self, scored: Scored, tokens: Sequence[int]) -> Floats:
+        """log P of each token's successor in the token's own place, one for all but the last; no new evaluation."""
+        rows = widen(self._embedding[np.asarray(tokens[1:], np.int64)])
+        return np.asarray(np.einsum("ij,ij->i", rows, scored.states[:-1]) - scored.log_normaliser[:-1], np.float32)
+
     def distribution(self, prefix: Prefix) -> Floats:
         """log P of every token right after the prefix."""
         logits = np.concatenate([rows(prefix.last[None])[0] for rows in self._slices()])

@@ -24,8 +24,8 @@ LIKELIHOOD = frozenset({"slor", "slor_low", "glue"})
 OPTIONAL = frozenset({"lead"})  # a text without any such word is neither better nor worse for it
 
 RECIPES: Mapping[str, Recipe] = {
-    # Grammar shows in the words that hold sentences together, whatever the topic; a few broken places spoil a text;
-    # a loop repeats trigrams.
+    # Grammar shows in the words that hold sentences together: each is needed where it stands, whatever the topic; a few
+    # broken places spoil a text; a loop repeats trigrams.
     "fluency": Recipe({"glue": 2.0, "slor_low": 1.0, "unrepeated": 1.0}, "fluency"),
     # Each token is scored after all that stands before it, so a jump is unexpected too; a text that goes
     # round in circles or leaves the matter builds up no body of information.
