@@ -127,6 +127,16 @@ def test_with_few_systems_the_verdict_is_about_these(evaluate: Evaluate, write_i
     evaluate(write_items(items))
     text = agreement_text(agree(evaluate)).replace("\n", " ")
     assert "figures and verdict hold for these systems only" in text
+    assert "95 % interval over sources: what other sources would give for these very systems" in text
+
+
+def test_with_five_systems_it_is_about_others_too(evaluate: Evaluate, write_items: WriteItems) -> None:
+    items = records(noisy(), systems=5)
+    evaluate.server.plan = knows_people(items)
+    evaluate(write_items(items))
+    text = agreement_text(agree(evaluate)).replace("\n", " ")
+    assert "95 % interval over sources and systems: what other sources and other systems like these would give" in text
+    assert "these systems only" not in text
 
 
 def test_the_page_fits_80_columns(evaluate: Evaluate, write_items: WriteItems) -> None:

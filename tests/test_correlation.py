@@ -183,7 +183,7 @@ def test_an_interval_is_students_t_with_the_error_of_resamples_and_jackknife(lev
     assert once > max(of_sources, of_systems), "else this example shows nothing"
     for over, error, degrees in (("sources", of_sources, 11), ("systems", of_systems, 6), ("both", once, freedom)):
         reach = scipy_stats.t.ppf(0.975, degrees) * math.sqrt(error) / (1 - figure.value**2)
-        found = figure.estimate(over)  # type: ignore[arg-type]
+        found = figure.estimate(over)
         place = math.atanh(figure.value)
         assert (found.low, found.high) == pytest.approx((math.tanh(place - reach), math.tanh(place + reach)))
 

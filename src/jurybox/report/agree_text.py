@@ -12,6 +12,7 @@ from jurybox.report.agree import Agreement, RubricAgreement
 from jurybox.report.bias_text import bias_text
 from jurybox.report.standing import Standing
 from jurybox.report.table import tables
+from jurybox.stats.figures import over_by_default
 from jurybox.types import Estimate
 
 _GAP = "  "
@@ -67,7 +68,7 @@ def _headline(found: Agreement, width: int) -> list[str]:
 
 
 def _drawn(found: Agreement) -> str:
-    both = any("and" in one.headline.method.rpartition(" over ")[2] for one in found.rubrics.values())
+    both = any(over_by_default(one.counts.systems) == "both" for one in found.rubrics.values())
     return "sources and systems" if both else "sources"
 
 

@@ -37,6 +37,10 @@ RESAMPLES = 2000
 LEAST_SYSTEMS = 5
 
 
+def over_by_default(systems: int) -> Over:
+    return "both" if systems >= LEAST_SYSTEMS else "sources"
+
+
 @dataclass(frozen=True, slots=True)
 class Draws:
     """How often each source and each system is drawn: resamples x sources, resamples x systems."""
@@ -59,7 +63,7 @@ class Draws:
     @property
     def over(self) -> Over:
         """What is drawn unless something else is asked for."""
-        return "both" if self.systems.shape[1] >= LEAST_SYSTEMS else "sources"
+        return over_by_default(self.systems.shape[1])
 
     def words(self, over: Over) -> str:
         counts = {
