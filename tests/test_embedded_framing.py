@@ -7,10 +7,11 @@ from importlib.resources import files
 
 import pytest
 
-from jurybox.judges.embedded.framing import body, plain
+from jurybox.judges.embedded.framing import body, plain, stated
 
 SAID = "The kettle boils in two minutes. Its lid is stiff, and two buyers saw rust."
-POLITE = tomllib.loads(files("jurybox.perturb").joinpath("harmless.toml").read_text("utf-8"))["polite"]
+HARMLESS = tomllib.loads(files("jurybox.perturb").joinpath("harmless.toml").read_text("utf-8"))
+POLITE = HARMLESS["polite"]
 
 
 @pytest.mark.parametrize(
@@ -69,3 +70,33 @@ def test_what_says_something_stays(text: str) -> None:
 )
 def test_marks_are_read_plainly(text: str, read: str) -> None:
     assert plain(text) == read
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        *(clause.capitalize() for clause in HARMLESS["padding"]["clauses"]),
+        "It is worth noting that",
+        "It should also be mentioned here that",
+        "It is important to note that",
+    ],
+)
+def test_a_clause_that_only_announces_is_not_read(clause: str) -> None:
+    assert stated(f"{clause} the lid is stiff. {clause} it leaks.") == "The lid is stiff. It leaks."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SAID,
+        "Some note that the lid is stiff.",
+        "One said that it leaks.",
+        "It is clear that it leaks.",
+        "What is important is that it boils.",
+        "It should be noted that.",
+        "This is the point at which it is said to leak.",
+        "it is " * 50_000 + "a",  # nor is a hostile text looked at for long
+    ],
+)
+def test_a_statement_is_read_as_it_stands(text: str) -> None:
+    assert stated(text) == text

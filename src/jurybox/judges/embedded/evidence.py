@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jurybox.judges.embedded.contrast import Contrasts
 from jurybox.judges.embedded.embedding import SentenceEncoder
-from jurybox.judges.embedded.framing import body
+from jurybox.judges.embedded.framing import body, stated
 from jurybox.judges.embedded.language import Wording, candidates, evaluate_source, wordings
 from jurybox.judges.embedded.llama import LlamaScorer, Prefix
 from jurybox.judges.embedded.opinion import CLEAR, Axis, Opinion, opinion, polarities
@@ -97,7 +97,7 @@ def gather(models: Models, known: SourceEvidence, summaries: Sequence[str]) -> l
     texts = [each.text for each in bodies]
     worded = wordings(models.language, models.contrasts, known.prefix, known.candidates, models.log_unigram, texts)
     spans = [_within(each) for each in bodies]
-    here = vectors_of(models.encoder, [[span.text for span in each] for each in spans])
+    here = vectors_of(models.encoder, [[stated(span.text) for span in each] for each in spans])
     parts = zip(texts, worded, spans, here, strict=True)
     return [_gather_one(models, known, *part) for part in parts]
 
@@ -126,9 +126,8 @@ def _gather_one(
     }
     if known.source.passages:
         found = support(known.source, known.vectors, here)
-        felt = opinion(
-            known.source, known.vectors, known.felt, here, polarities(models.axis, [span.text for span in spans], here)
-        )
+        feeling = polarities(models.axis, [stated(span.text) for span in spans], here)
+        felt = opinion(known.source, known.vectors, known.felt, here, feeling)
         invented = absent(text, known.vocabulary)
         features |= _source_features(models, known, text, here, found, felt)
         features["founded"] = -float(len(invented)) / max(1, len(spans))

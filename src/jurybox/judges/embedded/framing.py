@@ -1,8 +1,8 @@
 """What of a text is the summary, and how it reads without its dress.
 
-Owns the line between a summary and words about it ("Here is the summary you asked for."), which state nothing that a
-source could bear out, and the plain form of marks: curly quotes, long dashes, list marks and invisible characters
-are no evidence for or against a text. Takes away nothing that says anything about the matter.
+Owns the line between a summary and words about it ("Here is the summary you asked for.", "It should be noted that"),
+which state nothing that a source could bear out, and the plain form of marks: curly quotes, long dashes, list marks and
+invisible characters are no evidence for or against a text. Takes away nothing that says anything about the matter.
 """
 
 from __future__ import annotations
@@ -31,6 +31,14 @@ _AFTER = re.compile(
     r"|(?:thank\s+you|thanks)\s+for\s+(?:reading|asking|your)\b)",
     re.IGNORECASE,
 )
+# A clause of these alone announces a statement and makes none. Whoever says it must be nobody: "some say that" stays.
+_SAYING = r"not(?:e|ed|ing)|say|said|mention(?:ed|ing)?|add(?:ed)?|stress(?:ed)?|stated?|emphasi[sz]ed?|observed?|put"
+_MAY = r"can|could|may|might|must|should|will|is"
+_ELSE = r"it|one|we|what|be|to|also|here|now|at|this|point|down|out|in|as|far|the|matter|hand|goes|worth|important"
+_ANNOUNCED = re.compile(
+    rf"(?:(?<=[.!?]\s)|^)((?:(?:{_SAYING}|{_MAY}|{_ELSE})\b,?\s+){{2,14}})that,?\s+(\w)", re.IGNORECASE
+)
+_SAYS, _MIGHT = (re.compile(rf"\b(?:{part})\b", re.IGNORECASE) for part in (_SAYING, _MAY))
 _LISTED = re.compile(r"(?m)^[ \t]*(?:[-*•·–]|\d{1,2}[.)])[ \t]+(\S.*?)[ \t]*$")
 _MARKS = str.maketrans("‘’‚‛“”„‟–—−", "''''\"\"\"\"---")
 _TIGHT_DASH = re.compile(r"(?<=\S)—(?=\S)")
@@ -51,12 +59,21 @@ def body(text: str) -> Span:
     return Span(start, end, text[start:end])
 
 
+def stated(text: str) -> str:
+    """The text without clauses that only announce what comes ("It should be noted that")."""
+    return _ANNOUNCED.sub(_without_announcement, text)
+
+
+def _without_announcement(found: re.Match[str]) -> str:
+    return found[2].upper() if _SAYS.search(found[1]) and _MIGHT.search(found[1]) else found[0]
+
+
 def plain(text: str) -> str:
-    """The text on one line, in plain marks and ended: a full stop where it has none tells by how unexpected it is
-    whether the text breaks off."""
+    """The text on one line, in plain marks and ended, nothing announced: a full stop where it has none tells by how
+    unexpected it is whether the text breaks off."""
     seen = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
     prose = _LISTED.sub(lambda entry: _ended(entry[1]), seen)
-    return _ended(" ".join(_TIGHT_DASH.sub(" - ", prose).translate(_MARKS).split()))
+    return _ended(stated(" ".join(_TIGHT_DASH.sub(" - ", prose).translate(_MARKS).split())))
 
 
 def _ended(text: str) -> str:
