@@ -1,10 +1,10 @@
 """A summary against slightly damaged copies of itself, at no cost.
 
-Owns two questions. At each number, quantity, time and word with an opposite: given the source and the text so far, is
-the word that stands there more expected than the word that would make the statement wrong? And at every token: is it
-more expected than the one after it, which would stand there if it were left out? Both sides are compared in one place
-of one sentence, so topic, style and blandness cancel out. The lists of rival words are our own. Refuses to speak where
-no such word stands.
+Owns two questions. At each number, quantity, time, word with an opposite and denial: given the source and the text so
+far, is the word that stands there more expected than the word that would make the statement wrong (for a denial the one
+after it, as if it were not denied)? And at every token: is it more expected than the one after it? Both sides are
+compared in one place of one sentence, so topic, style and blandness cancel out. The lists of rival words are our own.
+Refuses to speak where no such word stands.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ recommends/avoids appreciate/dislike enjoy/dislike enjoyed/disliked empty/full s
 worked/failed is/isn are/aren was/wasn can/cannot does/doesn do/don has/hasn have/haven will/won would/wouldn
 could/couldn
 """
+
+_DENIALS = frozenset({"not", "'t", "never", "no", "without"})
 
 
 def _rivals() -> dict[str, frozenset[str]]:
@@ -109,13 +111,12 @@ class Contrasts:
                 rivals = {d: token for d, token in self._digits.items() if token != ids[position]}
                 yield position, (start, end, piece.strip()), rivals
                 continue
-            match = _WORD.match(text, start)
-            if not match or not (piece[:1].isspace() or text[start - 1 : start].isspace()):
-                continue
-            word = match.group(1)
-            rivals = {rival: token for rival, token in self._tokens(word) if token != ids[position]}
+            span = _word_at(text, start, end)
+            rivals = {rival: token for rival, token in self._tokens(span[2]) if token != ids[position]}
+            if span[2].lower() in _DENIALS and position + 1 < len(offsets):
+                rivals[text[slice(*offsets[position + 1])].strip()] = ids[position + 1]
             if rivals:
-                yield position, (match.start(1), match.end(1), word), rivals
+                yield position, span, rivals
 
     def _tokens(self, word: str) -> Iterator[tuple[str, int]]:
         key = word if word in RIVALS else word.lower()
@@ -134,6 +135,14 @@ class Contrasts:
         lead = float(scored.log_probabilities[position] - _FREQUENCY * self._log_unigram[own] - theirs[best])
         start, end, word = span
         return Contrast(start, end, word, list(rivals)[best], max(_LOW, min(_HIGH, lead)))
+
+
+def _word_at(text: str, start: int, end: int) -> tuple[int, int, str]:
+    """The word that begins with this token, or "'t", with its place; empty in the middle of a word."""
+    match = _WORD.match(text, start)
+    if match and (text[start].isspace() or text[start - 1 : start].isspace()):
+        return match.start(1), match.end(1), match.group(1)
+    return start, end, text[start:end] if text[start:end] == "'t" else ""
 
 
 def mean_lead(found: Sequence[Contrast]) -> float | None:
