@@ -77,6 +77,7 @@ def examples(name: str) -> list[dict[str, Any]]:
     [
         ("faithfulness", GOOD.replace("Comfortable", "Uncomfortable").replace("narrow", "wide")),
         ("faithfulness", GOOD.replace("4 years", "9 years")),
+        ("faithfulness", GOOD.replace("they run narrow", "they do not run narrow")),
         ("faithfulness", FOREIGN),
         ("relevance", FOREIGN),
         ("aspect_coverage", "Great leather."),
@@ -137,6 +138,16 @@ def test_a_frame_is_left_out_and_offsets_point_into_the_summary_as_given(examine
 def test_a_text_that_breaks_off_is_less_fluent_than_one_that_ends(examiner: Examiner) -> None:
     broken = GOOD[: GOOD.index(" after 4")]
     assert score(examiner, f"{broken} after", "fluency") < score(examiner, f"{broken}.", "fluency") - 0.05
+
+
+def test_a_denial_has_its_copy_without_it_as_rival_and_a_piece_of_a_word_has_none(examiner: Examiner) -> None:
+    text = " They don't run narrow and are not stiff. This unisex pair, novel, nothing less."
+    ids, offsets = examiner.models.language.encode(text)
+    places = list(examiner.models.contrasts._places(text, ids, offsets))
+    denied = {span[2]: list(rivals) for _, span, rivals in places if span[2] in ("'t", "not")}
+    assert denied == {"'t": ["run"], "not": ["stiff"]}
+    assert all(text[start:end] == word for _, (start, end, word), _ in places)
+    assert {word for _, (_, _, word), _ in places} <= {"don", "'t", "narrow", "are", "not", "less"}
 
 
 def test_words_in_the_wrong_place_are_not_needed_there(examiner: Examiner) -> None:
