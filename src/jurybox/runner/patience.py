@@ -42,6 +42,26 @@ class Outcome:
     reused: bool = False
 
 
+class Answers:
+    """The answers that one question had so far: which of them decides, and whether that is enough."""
+
+    def __init__(self, question: Question, patience: Patience) -> None:
+        self._question, self._reasks = question, patience.reasks
+        self._count, self._scored = 0, -1
+        self.decisive = -1  # the number of its attempt; -1 while there is none
+        self.verdicts: Mapping[str, Verdict] = {}
+
+    def take(self, reply: Reply, number: int) -> bool:
+        """Read one more; False when the question is to be asked again. Of equally good ones the last decides."""
+        verdicts = read(reply, self._question.rubrics, self._question.answer)
+        scored = sum(verdict.status in ("scored", "unsupported") for verdict in verdicts.values())
+        if scored >= self._scored:
+            self._scored, self.decisive, self.verdicts = scored, number, verdicts
+        self._count += 1
+        # Probabilities without reasoning are the same however often they are asked for.
+        return scored == len(verdicts) or self._count > self._reasks or self._question.answer == "digit"
+
+
 class Asking:
     """One question until its answer can be read or patience ends. Raises only what stops the whole run."""
 
@@ -67,25 +87,20 @@ class Asking:
 
     async def one(self, question: Question, reply: Reply | None = None) -> Outcome:
         """The outcome of one sample; `reply` is an answer that came already."""
-        best: tuple[int, int, Mapping[str, Verdict]] | None = None
-        for unread in range(max(self._patience.reasks, 0) + 1):
+        answers = Answers(question, self._patience)
+        while True:
             if reply is None:
                 found = await self._replies(question, 1)
                 if found is None:
                     break
                 reply = found[0]
-            verdicts = read(reply, question.rubrics, question.answer)
             self._attempts.append(Attempt(reply))
-            scored = sum(verdict.status in ("scored", "unsupported") for verdict in verdicts.values())
-            if best is None or scored >= best[0]:
-                best = (scored, len(self._attempts) - 1, verdicts)
-            # Probabilities without reasoning are the same however often they are asked for.
-            if scored == len(verdicts) or unread >= self._patience.reasks or question.answer == "digit":
+            if answers.take(reply, len(self._attempts) - 1):
                 break
             reply = None
-        if best is None:
+        if answers.decisive < 0:
             return self._failed(question)
-        return Outcome(tuple(self._attempts), best[1], best[2])
+        return Outcome(tuple(self._attempts), answers.decisive, answers.verdicts)
 
     def _failed(self, question: Question) -> Outcome:
         last = self._attempts[-1]

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from jurybox.parsing import read
-from jurybox.runner.patience import Outcome, Patience
+from jurybox.runner.patience import Answers, Outcome, Patience
 from jurybox.store.batches import Returned
 from jurybox.types import Attempt, Question, Status, Verdict
 
 
 def decide(question: Question, came: Sequence[Returned], patience: Patience) -> Outcome | None:
     """What all tries at a question come to; None when it is to be asked again."""
-    best: tuple[int, int, Mapping[str, Verdict]] | None = None
-    failures = unread = 0
+    answers = Answers(question, patience)
+    failures = 0
     is_over = False
     for number, one in enumerate(came):
         if one.reply is None:
             failures += 1
             is_over = not one.again or failures > patience.retries
-            continue
-        verdicts = read(one.reply, question.rubrics, question.answer)
-        scored = sum(verdict.status in ("scored", "unsupported") for verdict in verdicts.values())
-        if best is None or scored >= best[0]:
-            best = (scored, number, verdicts)
-        is_over = scored == len(verdicts) or unread >= patience.reasks or question.answer == "digit"
-        unread += 1
+        else:
+            is_over = answers.take(one.reply, number)
     if not is_over:
         return None
     attempts = tuple(Attempt(one.reply, one.error, one.too_long) for one in came)
-    if best is None:
+    if answers.decisive < 0:
         status: Status = "unsupported" if came[-1].too_long else "failed"
         return same_for_all(question, attempts, Verdict(status, reason=came[-1].error))
-    return Outcome(attempts, best[1], best[2])
+    return Outcome(attempts, answers.decisive, answers.verdicts)
 
 
 def same_for_all(question: Question, attempts: tuple[Attempt, ...], verdict: Verdict) -> Outcome:
