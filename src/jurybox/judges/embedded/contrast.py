@@ -96,11 +96,14 @@ class Contrasts:
         ]
 
     def needed(self, ids: Sequence[int], scored: Scored) -> Floats:
-        """By how much each token but the last is more expected than the one after it; nan where they are the same."""
-        here, after = np.asarray(ids[:-1]), np.asarray(ids[1:])
-        own, next_one = scored.log_probabilities[:-1], self._model.following(scored, ids)
-        lead = own - next_one - _FREQUENCY * (self._log_unigram[here] - self._log_unigram[after])
-        return np.where(here == after, np.nan, lead).astype(np.float32)
+        """By how much each token is more expected than the one after it, the last one than those are in the mean; nan
+        where the two are the same."""
+        here = np.asarray(ids)
+        own, rivals = scored.log_probabilities, self._model.following(scored, ids)
+        rivals = rivals - _FREQUENCY * self._log_unigram[here[1:]]
+        rivals = np.append(rivals, rivals.mean() if len(rivals) else 0.0)
+        lead = own - _FREQUENCY * self._log_unigram[here] - rivals
+        return np.where(here == np.append(here[1:], -1), np.nan, lead).astype(np.float32)
 
     def _places(
         self, text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]

@@ -135,7 +135,7 @@ def _wording(
     kept = np.sort(slor[fresh])
     lowest = kept[: max(1, len(kept) // _LOW_SHARE)]
     holding = fresh & _glue(text, offsets[: len(ids)], frequency)
-    glue = np.clip(needed[holding[:-1] & ~np.isnan(needed)], -_CLIP, _CLIP)
+    glue = np.clip(needed[holding & ~np.isnan(needed)], -_CLIP, _CLIP)
     order = np.argsort(np.where(fresh, slor, np.inf))[:3]
     return Wording(
         tokens=len(ids),
