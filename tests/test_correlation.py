@@ -216,6 +216,17 @@ def test_what_has_no_correlation_says_why(scores: Any, human: Any, why: str) -> 
             assert value is None or math.isfinite(value)
 
 
+def test_no_interval_of_a_correlation_passes_1() -> None:
+    """Two sides that are the same: tau-c of all items has resamples that differ, and must stop at 1 all the same."""
+    scores, _ = grid(7, missing=0.0)
+    draws = drawn(scores, 100)
+    for coefficient in COEFFICIENTS:
+        for level in (summary_level, system_level, pooled):
+            found = level(scores, scores, coefficient, draws).estimate()
+            assert found.high is None or found.high <= 1
+    assert pooled(scores, scores, "kendall_c", draws).resampled["sources"].std() > 0
+
+
 def test_the_ceiling_is_each_rater_against_the_others() -> None:
     rng = np.random.default_rng(8)
     human = rng.integers(1, 6, (10, 6, 3)).astype(float)

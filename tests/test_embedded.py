@@ -209,6 +209,11 @@ def test_a_verdict_is_the_same_alone_and_in_company(examiner: Examiner) -> None:
             assert score(alone, text, rubric) == pytest.approx(score(together, text, rubric), abs=1e-3)
 
 
+@pytest.mark.parametrize("word", ["Good", "Not", "Boots!", "The"])
+def test_a_word_is_no_fluent_text(examiner: Examiner, word: str) -> None:
+    assert score(examiner, word, "fluency") < 3 < score(examiner, GOOD, "fluency")
+
+
 def test_a_copy_that_leaves_a_word_out_is_scored_as_if_it_were_read(model: LlamaScorer) -> None:
     prefix, tokens = model.prefix(model.tokenize("It is")), model.tokenize(" good to hold in the hand.")
     following = model.following(model.score(prefix, [tokens])[0], tokens)

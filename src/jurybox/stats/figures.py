@@ -33,6 +33,8 @@ Over = Literal["sources", "systems", "both"]
 OVERS: tuple[Over, ...] = get_args(Over)
 SEED = 0
 RESAMPLES = 2000
+# Which no correlation can pass.
+CORRELATION_ENDS = (-1.0, 1.0)
 # Fewer systems than this are too few to draw from.
 LEAST_SYSTEMS = 5
 
@@ -210,4 +212,4 @@ def mean_figure(figures: Sequence[Figure], what: str) -> Figure:
     """The mean of those figures that are defined; a resample in which one of them is not has none."""
     known = [figure for figure in figures if not math.isnan(figure.value)] or list(figures)
     found = combined(known, lambda parts: sum(parts[1:], parts[0]) / len(parts), what)
-    return replace(found, fisher=known[0].fisher)
+    return replace(found, fisher=known[0].fisher, ends=known[0].ends)

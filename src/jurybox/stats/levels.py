@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jurybox.stats.correlation import NAMES, Coefficient, correlate_rows, midranks, paired, ratio, redrawn, spread
-from jurybox.stats.figures import OVERS, Draws, Figure, Over
+from jurybox.stats.figures import CORRELATION_ENDS, OVERS, Draws, Figure, Over
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,8 @@ def summary_level(
         rows = np.where(np.isnan(rows) & ~few, 0.0, rows)
         drawn = None if drawn is None else np.where(np.isnan(drawn) & ~few, 0.0, drawn)
     what = f"mean over sources of {NAMES[coefficient]}" + (", constant sources as 0" if constant_as_zero else "")
-    return replace(averaged(rows, drawn, draws, what), why=_why_none(scores, human, bool(few.all())), fisher=OVERS)
+    why = _why_none(scores, human, bool(few.all()))
+    return replace(averaged(rows, drawn, draws, what), why=why, ends=CORRELATION_ENDS, fisher=OVERS)
 
 
 def _why_none(scores: ArrayLike, human: ArrayLike, few: bool) -> str:
@@ -143,7 +144,7 @@ def system_level(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, 
         what,
         draws,
         why,
-        ends=(-1.0, 1.0),
+        ends=CORRELATION_ENDS,
         # Fisher's scale is for new cases, which systems are here; other sources only change the noise of their means.
         # For rank correlations of few systems, often near 1, it is too wide, and leaving one out often changes nothing.
         fisher=("systems", "both") if coefficient == "pearson" else (),
@@ -191,7 +192,8 @@ def pooled(scores: ArrayLike, human: ArrayLike, coefficient: Coefficient, draws:
             {over: found * classes / max(classes - 1, 1) for over, found in resampled.items()},
         )
     why = "a correlation needs two items" if n < 2 else "one side has the same score for every item"
-    return Figure(value, resampled, n, one.size - n, what, draws, why, fisher=OVERS, left_out=left_out)
+    counts = n, one.size - n
+    return Figure(value, resampled, *counts, what, draws, why, ends=CORRELATION_ENDS, fisher=OVERS, left_out=left_out)
 
 
 def _pooled_moments(x: Floats, y: Floats, _: Coefficient, draws: Draws) -> _Pooled:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jurybox.stats.correlation import NAMES, Coefficient, correlate_rows, redrawn
-from jurybox.stats.figures import OVERS, Draws, Figure, mean_figure
+from jurybox.stats.figures import CORRELATION_ENDS, OVERS, Draws, Figure, mean_figure
 from jurybox.stats.levels import averaged, summary_level
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def partial_summary_level(
     rows = _partial(*(correlate_rows(x, y, coefficient) for x, y in pairs))
     drawn = _partial(*(redrawn(x, y, draws.systems_and_left_out, coefficient) for x, y in pairs))
     figure = averaged(rows, drawn, draws, f"mean over sources of {NAMES[coefficient]}, length held still")
-    return replace(figure, why="length explains one side wholly in every source", fisher=OVERS)
+    why = "length explains one side wholly in every source"
+    return replace(figure, why=why, ends=CORRELATION_ENDS, fisher=OVERS)
 
 
 def _partial(xy: Floats, xz: Floats, yz: Floats) -> Floats:

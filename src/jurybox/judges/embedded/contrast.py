@@ -115,8 +115,9 @@ class Contrasts:
                 yield position, (start, end, piece.strip()), rivals
                 continue
             span = _word_at(text, start, end)
-            rivals = {rival: token for rival, token in self._tokens(span[2]) if token != ids[position]}
-            if span[2].lower() in _DENIALS and position + 1 < len(offsets):
+            word = span[2]
+            rivals = {rival: token for rival, token in self._tokens(word) if token != ids[position]}
+            if word.lower() in _DENIALS and position + 1 < len(offsets):
                 rivals[text[slice(*offsets[position + 1])].strip()] = ids[position + 1]
             if rivals:
                 yield position, span, rivals

@@ -141,7 +141,8 @@ def _wording(
         tokens=len(ids),
         slor=float(kept.mean()),
         slor_low=float(lowest.mean()),
-        glue=float(glue.mean()) if len(glue) else 0.0,  # nothing holds it together
+        # A word, or the mark at the end alone, holds nothing together.
+        glue=float(glue.mean()) if len(glue) > 1 and " " in text.strip() else 0.0,
         unrepeated=float(fresh.mean()),
         rarity=float(-frequency.mean()),
         lead=mean_lead(places),
